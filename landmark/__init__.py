@@ -1,0 +1,26 @@
+"""Landmark: the landmark deep-learning systems of 2012-2020 as one working toolkit."""
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+__all__ = ["UserError", "__version__", "load", "train"]
+
+if TYPE_CHECKING:
+    from landmark.core.errors import UserError
+    from landmark.pipelines.loading import load
+    from landmark.recipes.training import train
+
+_LAZY = {
+    "load": "landmark.pipelines.loading",
+    "train": "landmark.recipes.training",
+    "UserError": "landmark.core.errors",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import on first use: `import landmark` alone stays light, with no torch in it."""
+    if name in _LAZY:
+        import importlib
+
+        return getattr(importlib.import_module(_LAZY[name]), name)
+    raise AttributeError(f"module 'landmark' has no attribute {name!r}")

@@ -1,0 +1,1 @@
+"""What everything else stands on: configuration, registry, runtime, errors."""

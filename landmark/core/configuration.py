@@ -1,0 +1,183 @@
+"""Settings: frozen dataclasses built from YAML and dotted overrides, checked field by field.
+
+An unknown key, a wrong type or a value out of range is an error that names the key, the file and
+line (or the override) it came from, and the nearest key that exists.
+"""
+
+import dataclasses
+import hashlib
+import json
+import types
+import typing
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar, dataclass_transform
+
+import yaml
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass as pydantic_dataclass
+
+from landmark.core.errors import UserError
+from landmark.core.registry import nearest
+
+Settings = TypeVar("Settings")
+_STRICT = ConfigDict(extra="forbid", use_attribute_docstrings=True, validate_default=True)
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+def settings(cls: type[Settings]) -> type[Settings]:
+    """Make a class a frozen settings dataclass; the string below a field is its documentation."""
+    return pydantic_dataclass(frozen=True, kw_only=True, config=_STRICT)(cls)  # type: ignore[return-value]
+
+
+def build(cls: type[Settings], values: Mapping[str, Any], origin: "Origin") -> Settings:
+    """Validate nested values into settings; `origin` says where each key came from."""
+    try:
+        return TypeAdapter(cls).validate_python(dict(values))
+    except ValidationError as error:
+        raise UserError(_explain(cls, error, origin)) from None
+
+
+class Origin:
+    """Where each dotted key of a configuration was written, for error messages."""
+
+    def __init__(self, default: str) -> None:
+        self.default = default
+        self.places: dict[str, str] = {}
+
+    def of(self, path: str) -> str:
+        while path:
+            if path in self.places:
+                return self.places[path]
+            path = path.rpartition(".")[0]
+        return self.default
+
+
+def read_yaml(path: Path) -> tuple[dict[str, Any], Origin]:
+    """The mapping in a YAML file, and the line of each of its keys."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        values = yaml.safe_load(text)
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise UserError(f"{path}:{line}: not valid UTF-8") from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = mark.line + 1 if mark else 1
+        problem = getattr(error, "problem", None) or "cannot be parsed"
+        raise UserError(f"{path}:{line}: not valid YAML: {problem}") from None
+    if not isinstance(values, dict):
+        raise UserError(f"{path}:1: a recipe file holds `key: value` lines; this one does not")
+    origin = Origin(str(path))
+    _mark_lines(node, "", path, origin)
+    return values, origin
+
+
+def _mark_lines(node: yaml.Node | None, prefix: str, path: Path, origin: Origin) -> None:
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            dotted = f"{prefix}{key.value}"
+            origin.places[dotted] = f"{path}:{key.start_mark.line + 1}"
+            _mark_lines(value, f"{dotted}.", path, origin)
+
+
+def override(values: dict[str, Any], assignments: Sequence[str], origin: Origin) -> dict[str, Any]:
+    """Apply `key.inner=value` assignments (values in YAML) to a copy of nested values."""
+    values = json.loads(json.dumps(values))
+    for assignment in assignments:
+        path, equals, text = assignment.partition("=")
+        if not equals or not path:
+            raise UserError(f"{assignment!r} is not an override: write key=value, as model.dropout=0.2")
+        try:
+            value = yaml.safe_load(text)
+        except yaml.YAMLError:
+            raise UserError(f"override {assignment!r}: the value is not valid YAML") from None
+        here = values
+        *parents, last = path.split(".")
+        for depth, key in enumerate(parents, 1):
+            inner = here.setdefault(key, {})
+            if not isinstance(inner, dict):
+                parent = ".".join(parents[:depth])
+                raise UserError(f"override {assignment!r}: {parent} has no keys inside it")
+            here = inner
+        here[last] = value
+        origin.places[path] = f"override {assignment!r}"
+    return values
+
+
+def _explain(cls: type, error: ValidationError, origin: Origin) -> str:
+    """The first fault in one line; how many more there are."""
+    faults = error.errors(include_url=False)
+    fault = faults[0]
+    path = ".".join(str(part) for part in fault["loc"])
+    if fault["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
+        owner = _settings_at(cls, [str(part) for part in fault["loc"][:-1]])
+        names = [field.name for field in dataclasses.fields(owner)] if owner else []
+        what = f"unknown key {path!r}: {nearest(str(fault['loc'][-1]), names)}"
+    elif fault["type"] in ("missing", "missing_argument", "missing_keyword_only_argument"):
+        what = f"{path!r} is missing"
+    else:
+        message = fault["msg"].removeprefix("Value error, ")
+        what = f"{path + ': ' if path else ''}{message}"
+        if path and not isinstance(fault["input"], (dict, list)):
+            what += f" (got {fault['input']!r})"
+    more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+    return f"{origin.of(path)}: {what}{more}"
+
+
+def _settings_at(cls: type, path: Sequence[str]) -> type | None:
+    """The settings class reached by following field names down from `cls`."""
+    for name in path:
+        inner = _inner_settings(typing.get_type_hints(cls).get(name))
+        if inner is None:
+            return None
+        cls = inner
+    return cls
+
+
+def _inner_settings(annotation: Any) -> type | None:
+    choices = typing.get_args(annotation) if isinstance(annotation, types.UnionType) else [annotation]
+    return next((choice for choice in choices if dataclasses.is_dataclass(choice)), None)  # type: ignore[return-value]
+
+
+def as_values(config: Any) -> dict[str, Any]:
+    """Settings as plain nested values, ready for YAML or JSON."""
+    values: dict[str, Any] = TypeAdapter(type(config)).dump_python(config, mode="json")
+    return values
+
+
+def as_yaml(config: Any, *, documented: bool = False) -> str:
+    """Settings as YAML; with `documented`, each field's documentation stands beside it."""
+    lines: list[str] = []
+    _write_yaml(config, 0, documented, lines)
+    return "\n".join(lines) + "\n"
+
+
+def _write_yaml(config: Any, indent: int, documented: bool, lines: list[str]) -> None:
+    values = as_values(config)
+    for field in dataclasses.fields(config):
+        value = getattr(config, field.name)
+        if dataclasses.is_dataclass(value):
+            lines.append(f"{' ' * indent}{field.name}:")
+            _write_yaml(value, indent + 2, documented, lines)
+            continue
+        text = yaml.safe_dump(
+            {field.name: values[field.name]}, default_flow_style=None, allow_unicode=True, width=10_000
+        ).rstrip()
+        note = documentation(type(config), field.name) if documented else ""
+        lines.append(f"{' ' * indent}{text}{'  # ' + note if note else ''}")
+
+
+def documentation(cls: type, field: str) -> str:
+    """The sentence written below a field, on one line."""
+    described = cls.__pydantic_fields__[field].description  # type: ignore[attr-defined]
+    return " ".join(described.split()) if described else ""
+
+
+def fingerprint(values: Any) -> str:
+    """A short digest of plain nested values: equal configurations have equal fingerprints."""
+    text = json.dumps(values, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -1,0 +1,12 @@
+"""The one exception whose message is meant for the person at the keyboard."""
+
+
+class UserError(Exception):
+    """A mistake in what the user gave us: one line that says what, where and what to do.
+
+    The command line prints it without a traceback and exits with code 2.
+    """
+
+
+class TrainingError(UserError):
+    """Training cannot go on (a loss that is not finite, a full disk); what was saved is intact."""

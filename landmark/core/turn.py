@@ -1,0 +1,42 @@
+"""The contract between an objective and the trainer: who moves, on what loss, over how much data."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from torch import Tensor, nn
+
+
+@dataclass
+class Turn:
+    """One player's move: the trainer minimises loss_sum / weight over that player's parameters.
+
+    `loss_sum` and every metric are sums over the same `weight` units (tokens, samples), so that
+    parts of a batch and processes add up exactly.
+    """
+
+    player: str
+    loss_sum: Tensor
+    weight: float
+    metrics: Mapping[str, Tensor | float] = field(default_factory=dict)
+
+
+class Objective(Protocol):
+    """How models learn: which players there are, the turns they take, how to measure them.
+
+    Every rank must yield the same players in the same order; the order may depend on `step`,
+    never on data.
+    """
+
+    players: Mapping[str, nn.Module]
+
+    def turns(self, batch: Any, step: int) -> Iterator[Turn]:
+        """One turn after another; each sees the weights that the turn before it updated."""
+
+    def measure(self, batch: Any) -> Mapping[str, tuple[float, float]]:
+        """Validation metrics of a batch as (sum, weight)."""
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """What the objective itself carries from step to step (not the players' weights)."""
+
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None: ...

@@ -1,0 +1,1 @@
+"""From files to batches: text, tokenizers, token shards, the loader, the embedded corpus."""

@@ -1,0 +1,64 @@
+"""Batches: small typed objects that build their own packings and move themselves to a device."""
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Self
+
+import torch
+from torch import Tensor
+
+from landmark.layers.packing import Packing
+
+
+@dataclass
+class Batch:
+    """What every batch knows: where in the data it comes from, for resuming and for messages."""
+
+    epoch: int = dataclasses.field(default=0, kw_only=True)
+    index: int = dataclasses.field(default=0, kw_only=True)
+    samples: tuple[int, ...] = dataclasses.field(default=(), kw_only=True)
+    counts: bool = dataclasses.field(default=True, kw_only=True)
+    """False for a stand-in that keeps ranks in step when there is less data than ranks."""
+
+    @property
+    def origin(self) -> str:
+        """For error messages: which data this is."""
+        shown = ", ".join(str(sample) for sample in self.samples[:5])
+        more = f" and {len(self.samples) - 5} more" if len(self.samples) > 5 else ""
+        return f"epoch {self.epoch}, batch {self.index} (samples {shown}{more})"
+
+    def to(self, device: torch.device) -> Self:
+        """The same batch with its tensors and packings on a device."""
+        moved = {
+            field.name: value.to(device)
+            for field in dataclasses.fields(self)
+            if isinstance(value := getattr(self, field.name), (Tensor, Packing))
+        }
+        return dataclasses.replace(self, **moved)
+
+
+@dataclass
+class TranslationBatch(Batch):
+    """Sentence pairs, packed: M source tokens; N target tokens, each with the token that follows."""
+
+    source: Tensor  # (M,)
+    source_packing: Packing
+    target: Tensor  # (N,) begins each sentence with <s>
+    labels: Tensor  # (N,) the same one to the left, </s> last
+    target_packing: Packing
+
+    @property
+    def num_tokens(self) -> int:
+        return self.target_packing.num_tokens
+
+
+@dataclass
+class PointBatch(Batch):
+    """Points of a continuous distribution, with noise to make others from."""
+
+    points: Tensor  # (B, D)
+    noise: Tensor  # (B, Z)
+
+    @property
+    def num_tokens(self) -> int:
+        return len(self.points)

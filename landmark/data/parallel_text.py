@@ -1,0 +1,162 @@
+"""Sentence pairs from files: plain or .gz, two files or one .tsv; read as a stream and cleaned.
+
+Every fault names the file and the line. Nothing is held in memory but what deduplication needs:
+eight bytes a pair.
+"""
+
+import gzip
+import hashlib
+import io
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from landmark.core.configuration import settings
+from landmark.core.errors import UserError
+
+Pair = tuple[str, str]
+
+
+@settings
+class ParallelTextConfig:
+    """Where sentence pairs come from."""
+
+    corpus: Literal["embedded", "files"] = "embedded"
+    """The corpus that Landmark carries (generated English-German), or your own files."""
+    train_pairs: Annotated[int, Field(ge=1)] = 100_000
+    """Embedded corpus: pairs to draw for training."""
+    valid_pairs: Annotated[int, Field(ge=1)] = 500
+    """Pairs to validate on: drawn (embedded), or held out of the training files if none are given."""
+    corpus_seed: int = 1
+    """Embedded corpus: which pairs are drawn."""
+    source: tuple[str, ...] = ()
+    """Files: sentences to translate from, one a line; or .tsv files with both sides."""
+    target: tuple[str, ...] = ()
+    """Files: their translations, line by line."""
+    valid_source: tuple[str, ...] = ()
+    """Files to validate on."""
+    valid_target: tuple[str, ...] = ()
+    """Their translations."""
+    reverse: bool = False
+    """Swap the sides: translate from the target language to the source language."""
+    clean: bool = False
+    """Drop empty, over-long, lopsided and repeated pairs, and say how many."""
+    clean_max_words: Annotated[int, Field(ge=1)] = 250
+    """Cleaning: most words a side."""
+    clean_max_ratio: Annotated[float, Field(ge=1)] = 3.0
+    """Cleaning: most times one side may be longer than the other."""
+
+    @model_validator(mode="after")
+    def _files_are_given(self) -> "ParallelTextConfig":
+        if self.corpus == "files" and not self.source:
+            raise ValueError("corpus 'files' needs data.source and data.target (--source, --target)")
+        return self
+
+
+def read_lines(path: Path) -> Iterator[str]:
+    """The lines of a text file, plain or gzipped, without their ends."""
+    try:
+        with path.open("rb") as raw:
+            magic = raw.peek(2)[:2]  # type: ignore[attr-defined]
+            stream = gzip.GzipFile(fileobj=raw) if magic == b"\x1f\x8b" else raw
+            yield from _decoded(io.BufferedReader(stream), path)  # type: ignore[arg-type]
+    except (gzip.BadGzipFile, EOFError) as error:
+        raise UserError(f"{path}: damaged gzip file: {error}") from None
+    except IsADirectoryError:
+        raise UserError(f"{path}: is a folder, not a file") from None
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
+
+
+def _decoded(stream: io.BufferedReader, path: Path) -> Iterator[str]:
+    for number, line in enumerate(stream, 1):
+        try:
+            yield line.decode("utf-8").rstrip("\r\n")
+        except UnicodeDecodeError as error:
+            raise UserError(
+                f"{path}:{number}: not valid UTF-8 (byte {error.start + 1} of the line): "
+                "convert the file, for example with iconv"
+            ) from None
+
+
+def read_pairs(sources: Sequence[str], targets: Sequence[str]) -> Iterator[Pair]:
+    """All pairs of the given files; two files side by side must have equally many lines."""
+    if not targets:
+        for name in sources:
+            yield from _read_table(Path(name))
+        return
+    if len(sources) != len(targets):
+        raise UserError(f"{len(sources)} source files but {len(targets)} target files: give as many")
+    for source, target in zip(sources, targets, strict=True):
+        yield from _read_sides(Path(source), Path(target))
+
+
+def _read_sides(source: Path, target: Path) -> Iterator[Pair]:
+    left, right = read_lines(source), read_lines(target)
+    count = 0
+    for sentence in left:
+        translation = next(right, None)
+        if translation is None:
+            total = count + 1 + sum(1 for _ in left)
+            raise UserError(
+                f"{source} has {total} lines but {target} has {count}: they must correspond line by line"
+            )
+        count += 1
+        yield sentence, translation
+    rest = sum(1 for _ in right)
+    if rest:
+        raise UserError(
+            f"{source} has {count} lines but {target} has {count + rest}: "
+            "they must correspond line by line"
+        )
+    if not count:
+        raise UserError(f"{source}: is empty: give at least one sentence pair")
+
+
+def _read_table(path: Path) -> Iterator[Pair]:
+    count = 0
+    for count, line in enumerate(read_lines(path), 1):
+        columns = line.split("\t")
+        if len(columns) != 2:
+            raise UserError(
+                f"{path}:{count}: {len(columns)} tab-separated columns where a sentence and its "
+                "translation were expected; or name the other side with --target"
+            )
+        yield columns[0], columns[1]
+    if not count:
+        raise UserError(f"{path}: is empty: give at least one sentence pair")
+
+
+def clean(pairs: Iterator[Pair], config: ParallelTextConfig, dropped: Counter[str]) -> Iterator[Pair]:
+    """Pass on the good pairs; count in `dropped` why the others were left out."""
+    seen: set[bytes] = set()
+    for source, target in pairs:
+        lengths = len(source.split()), len(target.split())
+        digest = hashlib.blake2b(f"{source}\t{target}".encode(), digest_size=8).digest()
+        if not min(lengths):
+            dropped["empty"] += 1
+        elif max(lengths) > config.clean_max_words:
+            dropped["too long"] += 1
+        elif max(lengths) > config.clean_max_ratio * min(lengths) and max(lengths) > 5:
+            dropped["lopsided"] += 1
+        elif digest in seen:
+            dropped["repeated"] += 1
+        else:
+            seen.add(digest)
+            yield source, target
+
+
+def files_digest(config: ParallelTextConfig) -> str:
+    """A digest of the content of all data files: part of a run's identity."""
+    digest = hashlib.sha256()
+    for names in (config.source, config.target, config.valid_source, config.valid_target):
+        for name in names:
+            try:
+                with Path(name).open("rb") as file:
+                    digest.update(hashlib.file_digest(file, "sha256").digest())
+            except OSError as error:
+                raise UserError(f"{name}: cannot be read: {error.strerror}") from None
+    return digest.hexdigest()[:16]

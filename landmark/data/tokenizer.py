@@ -1,0 +1,106 @@
+"""Subword vocabularies by `tokenizers`: text to numbers and back, losing nothing.
+
+Byte-level byte-pair encoding (Sennrich et al. 2016, arXiv 1508.07909; on bytes as in GPT-2), one
+vocabulary for both languages. A space is put before the text, so that a word has one form
+wherever it stands, and taken away again after decoding.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+
+from landmark.core.configuration import settings
+from landmark.core.errors import UserError
+
+PADDING, BEGIN, END, UNKNOWN = "<pad>", "<s>", "</s>", "<unk>"
+SPECIAL = (PADDING, BEGIN, END, UNKNOWN)
+# A word with the space before it; a run of digits; a run of other signs; spaces.
+_PIECES = r" ?\p{L}[\p{L}\p{M}]*| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+"
+
+
+@settings
+class TokenizerConfig:
+    """How text is cut into subwords."""
+
+    vocab_size: Annotated[int, Field(ge=260)] = 8000
+    """Most entries of the shared vocabulary; small corpora may fill fewer."""
+    file: str | None = None
+    """An existing tokenizer.json to use instead of training one."""
+
+
+class SubwordTokenizer:
+    """A trained vocabulary; `encode` and `decode` are inverse for any Unicode text."""
+
+    begin, end = SPECIAL.index(BEGIN), SPECIAL.index(END)
+
+    def __init__(self, backend: Tokenizer) -> None:
+        self.backend = backend
+
+    @classmethod
+    def train(cls, lines: Iterable[str], config: TokenizerConfig) -> "SubwordTokenizer":
+        """Learn merges from lines of text (of both languages)."""
+        backend = Tokenizer(models.BPE(unk_token=None))
+        backend.pre_tokenizer = pre_tokenizers.Sequence(
+            [
+                pre_tokenizers.Split(Regex(_PIECES), behavior="isolated"),
+                pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+            ]
+        )
+        backend.decoder = decoders.ByteLevel()
+        trainer = trainers.BpeTrainer(
+            vocab_size=config.vocab_size,
+            special_tokens=list(SPECIAL),
+            initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
+            show_progress=False,
+        )
+        backend.train_from_iterator((f" {line}" for line in lines), trainer)
+        return cls(backend)
+
+    @classmethod
+    def load(cls, path: Path) -> "SubwordTokenizer":
+        """Read a tokenizer.json."""
+        if not path.is_file():
+            raise UserError(f"{path}: there is no tokenizer here")
+        try:
+            backend = Tokenizer.from_file(str(path))
+        except Exception as error:  # the library raises plain Exception
+            raise UserError(f"{path}: not a tokenizer file: {error}") from None
+        for number, token in enumerate(SPECIAL):
+            if backend.token_to_id(token) != number:
+                raise UserError(f"{path}: token {number} must be {token}; was it made by landmark?")
+        return cls(backend)
+
+    def save(self, path: Path) -> None:
+        path.write_text(self.backend.to_str(pretty=False), encoding="utf-8")
+
+    def __len__(self) -> int:
+        return int(self.backend.get_vocab_size())
+
+    def encode(self, texts: Sequence[str]) -> list[list[int]]:
+        """Each text as numbers, without <s> and </s>."""
+        encodings = self.backend.encode_batch_fast(
+            [f" {text}" for text in texts], add_special_tokens=False
+        )
+        return [encoding.ids for encoding in encodings]
+
+    def decode(self, numbers: Sequence[Sequence[int]]) -> list[str]:
+        """The texts of numbers; special tokens are left out."""
+        texts = self.backend.decode_batch([list(row) for row in numbers], skip_special_tokens=True)
+        return [text.removeprefix(" ") for text in texts]
+
+    def pieces(self, numbers: Sequence[int]) -> list[str]:
+        """Each token as readable text of its own, for figures."""
+        return [self.backend.decode([number], skip_special_tokens=False) for number in numbers]
+
+
+def words_of(text: str) -> Iterator[str]:
+    """The words of a text as the tokenizer would begin to cut it: runs of letters."""
+    for piece, _ in _WORDS.pre_tokenize_str(text):
+        if piece[0].isalpha():
+            yield piece
+
+
+_WORDS = pre_tokenizers.Split(Regex(r"\p{L}[\p{L}\p{M}]*"), behavior="isolated")

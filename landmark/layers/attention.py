@@ -1,0 +1,108 @@
+"""Multi-head scaled dot-product attention: one module for self, masked and cross use.
+
+Vaswani et al. 2017, "Attention Is All You Need", arXiv 1706.03762, section 3.2.
+The three input projections share one matrix, so that self-attention projects in a single product
+and cross-attention in two.
+"""
+
+import math
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from landmark.layers.cache import KeyValueCache, Memory
+from landmark.layers.packing import Packing
+
+Observer = Callable[[Tensor], None]
+
+
+def attention_weights(
+    query: Tensor, key: Tensor, visible: Tensor | None = None, causal: bool = False
+) -> Tensor:
+    """softmax(Q K^T / sqrt(d)) (equation 1): how much each query looks at each key. (B, H, T, S)"""
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if causal:
+        future = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).triu(1)
+        scores = scores.masked_fill(future, -math.inf)
+    if visible is not None:
+        scores = scores.masked_fill(~visible, -math.inf)
+    return scores.softmax(-1)
+
+
+class MultiHeadAttention(nn.Module):
+    """MultiHead(Q, K, V) of section 3.2.2 on packed tokens."""
+
+    def __init__(self, hidden_size: int, num_heads: int) -> None:
+        super().__init__()
+        self.hidden_size = hidden_size
+        self.num_heads = num_heads
+        self.head_size = hidden_size // num_heads
+        self.input = nn.Linear(hidden_size, 3 * hidden_size)  # query, key, value
+        self.output = nn.Linear(hidden_size, hidden_size)
+        self.observer: Observer | None = None
+        for matrix in self.input.weight.chunk(3):
+            nn.init.xavier_uniform_(matrix)
+        nn.init.xavier_uniform_(self.output.weight)
+        nn.init.zeros_(self.input.bias)
+        nn.init.zeros_(self.output.bias)
+
+    def forward(self, x: Tensor, packing: Packing, *, causal: bool = False) -> Tensor:
+        """Attend among the tokens of each sequence. x: (N, D)"""
+        query, key, value = self._split(packing.unpack(self.input(x)), 3)  # (B, H, T, D/H)
+        # To the right of a causal query there is only what it may not see anyway.
+        visible = None if causal else packing.visible
+        return self.output(packing.pack(self._attend(query, key, value, visible, causal)))
+
+    def cross(self, x: Tensor, packing: Packing, memory: Memory) -> Tensor:
+        """Attend from each sequence to its memory. x: (N, D)"""
+        query = self._split(packing.unpack(self._project_query(x)), 1)[0]
+        attended = self._attend(query, memory.keys, memory.values, memory.visible, False)
+        return self.output(packing.pack(attended))
+
+    def remember(self, memory: Tensor, packing: Packing) -> Memory:
+        """Keys and values of the encoder's states, for `cross`. memory: (N, D)"""
+        size = self.hidden_size
+        projected = F.linear(memory, self.input.weight[size:], self.input.bias[size:])
+        key, value = self._split(packing.unpack(projected), 2)
+        return Memory(key, value, packing.visible)
+
+    def step(self, x: Tensor, cache: KeyValueCache) -> Tensor:
+        """Attend from the newest token of each row to all its tokens so far. x: (R, D)"""
+        query, key, value = self._split(self.input(x)[:, None], 3)  # (R, H, 1, D/H)
+        keys, values = cache.append(key, value)
+        return self.output(self._attend(query, keys, values, None, False)[:, 0])
+
+    def cross_step(self, x: Tensor, memory: Memory) -> Tensor:
+        """Attend from the newest tokens to the memory. x: (R, D), R a multiple of its sentences.
+
+        The beams of one sentence are its queries, so they share one copy of keys and values.
+        """
+        grid = x.view(len(memory.keys), -1, self.hidden_size)  # (B, beams, D)
+        query = self._split(self._project_query(grid), 1)[0]
+        attended = self._attend(query, memory.keys, memory.values, memory.visible, False)
+        return self.output(attended.reshape(x.shape))
+
+    def _project_query(self, x: Tensor) -> Tensor:
+        return F.linear(x, self.input.weight[: self.hidden_size], self.input.bias[: self.hidden_size])
+
+    def _split(self, grid: Tensor, parts: int) -> tuple[Tensor, ...]:
+        """(B, T, parts * D) to `parts` times (B, H, T, D/H)."""
+        batch, time = grid.shape[:2]
+        heads = grid.view(batch, time, parts, self.num_heads, self.head_size)
+        return heads.permute(2, 0, 3, 1, 4).unbind(0)
+
+    def _attend(
+        self, query: Tensor, key: Tensor, value: Tensor, visible: Tensor | None, causal: bool
+    ) -> Tensor:
+        """Weighted mean of values: the fused kernel, or the written-out one for an observer."""
+        if self.observer is None:
+            mixed = F.scaled_dot_product_attention(
+                query, key, value, attn_mask=visible, is_causal=causal
+            )
+        else:
+            weights = attention_weights(query, key, visible, causal)
+            self.observer(weights.detach())
+            mixed = weights @ value
+        return mixed.transpose(1, 2).reshape(query.shape[0], query.shape[2], self.hidden_size)

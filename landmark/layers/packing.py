@@ -1,0 +1,110 @@
+"""Sequences of unequal length laid end to end, so that no layer computes on padding.
+
+Linear layers, norms and losses work on packed tokens (N, D), N being the true number of tokens.
+Only attention needs the padded grid (B, T, D), and goes there and back through a Packing.
+"""
+
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+class Packing:
+    """Where each packed token stands in the padded grid of its batch."""
+
+    def __init__(self, lengths: Tensor) -> None:
+        self.lengths = lengths
+        self.batch_size = lengths.numel()
+        self.max_length = int(lengths.max()) if self.batch_size else 0
+        self.num_tokens = int(lengths.sum())
+
+    @classmethod
+    def full(cls, batch_size: int, length: int, device: torch.device | None = None) -> "Packing":
+        """The packing of sequences that all have the same length."""
+        return cls(torch.full((batch_size,), length, device=device))
+
+    def to(self, device: torch.device) -> "Packing":
+        return self if self.lengths.device == device else Packing(self.lengths.to(device))
+
+    @property
+    def is_full(self) -> bool:
+        """Whether every sequence has the full length, so that packing is only a reshape."""
+        return self.num_tokens == self.batch_size * self.max_length
+
+    @cached_property
+    def rows(self) -> Tensor:
+        """Which sequence each packed token belongs to. (N,)"""
+        sequence = torch.arange(self.batch_size, device=self.lengths.device)
+        return torch.repeat_interleave(sequence, self.lengths, output_size=self.num_tokens)
+
+    @cached_property
+    def positions(self) -> Tensor:
+        """The place of each packed token in its sequence. (N,)"""
+        starts = torch.cumsum(self.lengths, 0) - self.lengths
+        return torch.arange(self.num_tokens, device=self.lengths.device) - starts[self.rows]
+
+    @cached_property
+    def slots(self) -> Tensor:
+        """The place of each packed token in the flattened grid. (N,)"""
+        return self.rows * self.max_length + self.positions
+
+    @cached_property
+    def last(self) -> Tensor:
+        """The packed index of each sequence's last token. (B,)"""
+        return torch.cumsum(self.lengths, 0) - 1
+
+    @cached_property
+    def visible(self) -> Tensor | None:
+        """Which grid positions hold a token, to attend to: (B, 1, 1, T); None if all do."""
+        if self.is_full:
+            return None
+        place = torch.arange(self.max_length, device=self.lengths.device)
+        return (place < self.lengths[:, None])[:, None, None, :]
+
+    def unpack(self, packed: Tensor) -> Tensor:
+        """(N, D) to (B, T, D), zeros where there is no token."""
+        grid = (self.batch_size, self.max_length, *packed.shape[1:])
+        if self.is_full:
+            return packed.view(grid)
+        padded: Tensor = _Scatter.apply(packed, self.slots, grid[0] * grid[1])
+        return padded.view(grid)
+
+    def pack(self, padded: Tensor) -> Tensor:
+        """(B, T, D) to (N, D), leaving the padding behind."""
+        flat = padded.reshape(self.batch_size * self.max_length, *padded.shape[2:])
+        if self.is_full:
+            return flat
+        packed: Tensor = _Gather.apply(flat, self.slots)
+        return packed
+
+
+class _Scatter(torch.autograd.Function):
+    """Rows to distinct slots; its gradient is a plain gather (torch's own would add up)."""
+
+    @staticmethod
+    def forward(ctx: Any, packed: Tensor, slots: Tensor, size: int) -> Tensor:
+        ctx.save_for_backward(slots)
+        return packed.new_zeros(size, *packed.shape[1:]).index_copy_(0, slots, packed)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Any:
+        (slots,) = ctx.saved_tensors
+        return gradients[0].index_select(0, slots), None, None
+
+
+class _Gather(torch.autograd.Function):
+    """Rows from distinct slots; its gradient is a plain scatter."""
+
+    @staticmethod
+    def forward(ctx: Any, flat: Tensor, slots: Tensor) -> Tensor:
+        ctx.save_for_backward(slots)
+        ctx.size = flat.shape[0]
+        return flat.index_select(0, slots)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Any:
+        (slots,) = ctx.saved_tensors
+        gradient = gradients[0]
+        return gradient.new_zeros(ctx.size, *gradient.shape[1:]).index_copy_(0, slots, gradient), None

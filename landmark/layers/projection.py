@@ -1,0 +1,88 @@
+"""The output layer and its label-smoothed cross-entropy in one, a chunk of tokens at a time.
+
+Logits of a whole batch are the largest tensor of a small translation model (tokens x vocabulary).
+Here a chunk's logits are turned into their own gradient in place, multiplied into the gradients of
+the hidden states and of the weight, and forgotten, so memory does not grow with the batch.
+"""
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+_CHUNK_ELEMENTS = 1 << 21  # logits held at a time: 8 MB in float32
+
+
+class ProjectionLoss(NamedTuple):
+    """Sums over tokens: the smoothed loss to minimise, the plain loss, and the right guesses."""
+
+    loss_sum: Tensor
+    nll_sum: Tensor
+    correct: Tensor
+
+
+def projected_cross_entropy(
+    hidden: Tensor, weight: Tensor, labels: Tensor, label_smoothing: float = 0.0
+) -> ProjectionLoss:
+    """Cross-entropy of softmax(hidden @ weight.T) against labels, summed over tokens.
+
+    Smoothing spreads `label_smoothing` of the target evenly over the vocabulary. Only `loss_sum`
+    carries a gradient. hidden: (N, D), weight: (V, D), labels: (N,)
+    """
+    if torch.is_autocast_enabled(hidden.device.type):
+        dtype = torch.get_autocast_dtype(hidden.device.type)
+        hidden, weight = hidden.to(dtype), weight.to(dtype)
+    return ProjectionLoss(*_ChunkedLoss.apply(hidden, weight, labels, label_smoothing))
+
+
+class _ChunkedLoss(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any, hidden: Tensor, weight: Tensor, labels: Tensor, smoothing: float
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        wanted = ctx.needs_input_grad[0] or ctx.needs_input_grad[1]
+        hidden_gradient = torch.empty_like(hidden) if wanted else None
+        weight_gradient = torch.zeros_like(weight) if wanted else None
+        sums = torch.zeros(3, dtype=torch.float64 if hidden.dtype == torch.float64 else torch.float32,
+                           device=hidden.device)
+        rows = max(1, _CHUNK_ELEMENTS // weight.shape[0])
+        for start in range(0, len(hidden), rows):
+            part = slice(start, start + rows)
+            logits = (hidden[part] @ weight.T).to(sums.dtype)
+            sums += _measure(logits, labels[part], smoothing)
+            if hidden_gradient is not None and weight_gradient is not None:
+                gradient = logits.to(hidden.dtype)  # _measure turned the logits into this
+                torch.mm(gradient, weight, out=hidden_gradient[part])
+                weight_gradient.addmm_(gradient.T, hidden[part])
+        ctx.save_for_backward(hidden_gradient, weight_gradient)
+        loss_sum, nll_sum, correct = sums.clone().unbind()
+        ctx.mark_non_differentiable(nll_sum, correct)
+        return loss_sum, nll_sum, correct
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Any:
+        hidden_gradient, weight_gradient = ctx.saved_tensors
+        scale = gradients[0]
+        return hidden_gradient * scale.to(hidden_gradient.dtype), weight_gradient * scale.to(
+            weight_gradient.dtype
+        ), None, None
+
+
+def _measure(logits: Tensor, labels: Tensor, smoothing: float) -> Tensor:
+    """The three sums of a chunk; overwrites logits by d loss_sum / d logits."""
+    label_logits = logits.gather(1, labels[:, None])[:, 0]
+    mean_logits = logits.mean(1) if smoothing else label_logits
+    peak = logits.amax(1)
+    exponentials = logits.sub_(peak[:, None]).exp_()
+    normalizer = exponentials.sum(1)
+    log_normalizer = normalizer.log() + peak
+    # Smoothed target q = (1 - e) onehot + e/V: loss = log Z - sum_v q_v logit_v.
+    nll = (log_normalizer - label_logits).sum()
+    spread = (log_normalizer - mean_logits).sum()
+    loss = (1 - smoothing) * nll + smoothing * spread
+    # d loss / d logits = softmax - q
+    exponentials.div_(normalizer[:, None])
+    if smoothing:
+        exponentials.sub_(smoothing / logits.shape[1])
+    exponentials[torch.arange(len(labels), device=labels.device), labels] -= 1 - smoothing
+    return torch.stack((loss, nll, (label_logits == peak).sum().to(nll.dtype)))

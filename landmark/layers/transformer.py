@@ -1,0 +1,81 @@
+"""Encoder and decoder blocks: sub-layers, each with dropout, a residual sum and a layer norm.
+
+Vaswani et al. 2017, arXiv 1706.03762, section 3.1. The paper's post-norm computes
+LayerNorm(x + Sublayer(x)); pre-norm computes x + Sublayer(LayerNorm(x)).
+"""
+
+from collections.abc import Callable
+
+from torch import Tensor, nn
+
+from landmark.layers.attention import MultiHeadAttention
+from landmark.layers.cache import KeyValueCache, Memory
+from landmark.layers.dropout import Dropout
+from landmark.layers.feedforward import FeedForward
+from landmark.layers.packing import Packing
+
+
+class Residual(nn.Module):
+    """The wrapping around every sub-layer: norm, dropout and the sum with its input."""
+
+    def __init__(self, hidden_size: int, dropout: float, pre_norm: bool) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(hidden_size)
+        self.dropout = Dropout(dropout)
+        self.pre_norm = pre_norm
+
+    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        if self.pre_norm:
+            return x + self.dropout(sublayer(self.norm(x)))
+        normed: Tensor = self.norm(x + self.dropout(sublayer(x)))
+        return normed
+
+
+class EncoderBlock(nn.Module):
+    """Self-attention, then feed-forward."""
+
+    def __init__(
+        self, hidden_size: int, inner_size: int, num_heads: int, dropout: float, pre_norm: bool
+    ) -> None:
+        super().__init__()
+        self.attention = MultiHeadAttention(hidden_size, num_heads)
+        self.feedforward = FeedForward(hidden_size, inner_size)
+        self.around_attention = Residual(hidden_size, dropout, pre_norm)
+        self.around_feedforward = Residual(hidden_size, dropout, pre_norm)
+
+    def forward(self, x: Tensor, packing: Packing) -> Tensor:
+        """x: (N, D)"""
+        x = self.around_attention(x, lambda x: self.attention(x, packing))
+        return self.around_feedforward(x, self.feedforward)
+
+
+class DecoderBlock(nn.Module):
+    """Masked self-attention, attention to the encoder's memory, then feed-forward."""
+
+    def __init__(
+        self, hidden_size: int, inner_size: int, num_heads: int, dropout: float, pre_norm: bool
+    ) -> None:
+        super().__init__()
+        self.attention = MultiHeadAttention(hidden_size, num_heads)
+        self.cross_attention = MultiHeadAttention(hidden_size, num_heads)
+        self.feedforward = FeedForward(hidden_size, inner_size)
+        self.around_attention = Residual(hidden_size, dropout, pre_norm)
+        self.around_cross_attention = Residual(hidden_size, dropout, pre_norm)
+        self.around_feedforward = Residual(hidden_size, dropout, pre_norm)
+
+    def forward(
+        self, x: Tensor, packing: Packing, memory: Tensor, memory_packing: Packing
+    ) -> Tensor:
+        """x: (N, D), memory: (M, D)"""
+        x = self.around_attention(x, lambda x: self.attention(x, packing, causal=True))
+        remembered = self.cross_attention.remember(memory, memory_packing)
+        x = self.around_cross_attention(
+            x, lambda x: self.cross_attention.cross(x, packing, remembered)
+        )
+        return self.around_feedforward(x, self.feedforward)
+
+    def step(self, x: Tensor, cache: KeyValueCache, memory: Memory) -> Tensor:
+        """The same for the newest token of each row only. x: (R, D)"""
+        x = self.around_attention(x, lambda x: self.attention.step(x, cache))
+        x = self.around_cross_attention(x, lambda x: self.cross_attention.cross_step(x, memory))
+        return self.around_feedforward(x, self.feedforward)

@@ -1,0 +1,198 @@
+"""The Transformer: an encoder-decoder that is attention throughout.
+
+Vaswani et al. 2017, "Attention Is All You Need", arXiv 1706.03762. As in the paper: post-norm,
+sinusoidal positions, embeddings scaled by sqrt(d), one matrix for both embeddings and the output,
+dropout on each sub-layer's output and on the embedded input. Pre-norm adds a last norm to each
+stack, as its authors do. Tokens are packed (see layers/packing), so padding is never computed.
+"""
+
+import dataclasses
+from typing import Annotated, Any, Literal
+
+import torch
+import torch.nn.functional as F
+from pydantic import Field, model_validator
+from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
+
+from landmark.core.configuration import settings
+from landmark.core.errors import UserError
+from landmark.layers.cache import KeyValueCache, Memory
+from landmark.layers.dropout import Dropout
+from landmark.layers.packing import Packing
+from landmark.layers.position import LearnedPosition, SinusoidalPosition
+from landmark.layers.transformer import DecoderBlock, EncoderBlock
+
+Size = Annotated[int, Field(ge=1)]
+
+
+@settings
+class TransformerConfig:
+    """The shape of a Transformer."""
+
+    vocab_size: Annotated[int, Field(ge=4)] | None = None
+    """Entries of the vocabulary; null takes the tokenizer's."""
+    hidden_size: Size = 512
+    """Width of every layer's input and output (d_model)."""
+    inner_size: Size = 2048
+    """Width inside the feed-forward network (d_ff)."""
+    num_heads: Size = 8
+    """Attention heads; must divide hidden_size."""
+    encoder_layers: Size = 6
+    """Blocks that read the source."""
+    decoder_layers: Size = 6
+    """Blocks that write the target."""
+    dropout: Annotated[float, Field(ge=0, lt=1)] = 0.1
+    """Share of activations dropped after embedding and after each sub-layer."""
+    norm: Literal["post", "pre"] = "post"
+    """Layer norm after each residual sum (the paper's) or before each sub-layer."""
+    positions: Literal["sinusoidal", "learned"] = "sinusoidal"
+    """How a token's place is told."""
+    tied: Literal["all", "output", "none"] = "all"
+    """Share one matrix between source, target and output; target and output; or none."""
+    max_length: Size = 1024
+    """Longest sequence, in tokens, on either side."""
+    activation_checkpointing: bool = False
+    """Recompute activations in the backward pass: less memory, a third more work."""
+
+    @model_validator(mode="after")
+    def _heads_divide_width(self) -> "TransformerConfig":
+        if self.hidden_size % self.num_heads:
+            raise ValueError(
+                f"num_heads {self.num_heads} does not divide hidden_size {self.hidden_size}"
+            )
+        return self
+
+
+VARIANTS = {
+    "tiny": TransformerConfig(
+        hidden_size=128, inner_size=256, num_heads=4, encoder_layers=4, decoder_layers=4, dropout=0.3
+    ),
+    "small": TransformerConfig(
+        hidden_size=256, inner_size=1024, num_heads=4, encoder_layers=3, decoder_layers=3
+    ),
+    "base": TransformerConfig(),
+    "big": TransformerConfig(hidden_size=1024, inner_size=4096, num_heads=16, dropout=0.3),
+}
+
+
+@dataclasses.dataclass
+class DecoderState:
+    """What incremental decoding carries: how far it is, and each decoder block's memories."""
+
+    caches: list[KeyValueCache]
+    memories: list[Memory]
+    length: int = 0
+
+    def select_rows(self, rows: Tensor) -> None:
+        """Reorder or drop rows (sentences x beams)."""
+        for cache in self.caches:
+            cache.select(rows)
+
+    def select_sentences(self, sentences: Tensor) -> None:
+        """Keep the encoder's memory of these sentences only; call select_rows to match."""
+        for memory in self.memories:
+            memory.select(sentences)
+
+
+class Translator(nn.Module):
+    """Source tokens and the target so far in; a hidden state for each next target token out."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        if config.vocab_size is None:
+            raise UserError("model.vocab_size is not set: give it, or a tokenizer to take it from")
+        self.config = config
+        width, pre_norm = config.hidden_size, config.norm == "pre"
+        block = (width, config.inner_size, config.num_heads, config.dropout, pre_norm)
+        self.target_embedding = _embedding(config.vocab_size, width)
+        self.source_embedding = (
+            self.target_embedding if config.tied == "all" else _embedding(config.vocab_size, width)
+        )
+        self.output = nn.Linear(width, config.vocab_size, bias=False)
+        if config.tied == "none":
+            nn.init.xavier_uniform_(self.output.weight)
+        else:
+            self.output.weight = self.target_embedding.weight
+        position = SinusoidalPosition if config.positions == "sinusoidal" else LearnedPosition
+        self.position = position(config.max_length, width)
+        self.dropout = Dropout(config.dropout)
+        self.encoder = nn.ModuleList(EncoderBlock(*block) for _ in range(config.encoder_layers))
+        self.decoder = nn.ModuleList(DecoderBlock(*block) for _ in range(config.decoder_layers))
+        self.encoder_norm = nn.LayerNorm(width) if pre_norm else nn.Identity()
+        self.decoder_norm = nn.LayerNorm(width) if pre_norm else nn.Identity()
+
+    def forward(
+        self, source: Tensor, source_packing: Packing, target: Tensor, target_packing: Packing
+    ) -> Tensor:
+        """Hidden states of the target's next tokens. source: (M,), target: (N,) -> (N, D)"""
+        memory = self.encode(source, source_packing)
+        return self.decode(target, target_packing, memory, source_packing)
+
+    def encode(self, source: Tensor, packing: Packing) -> Tensor:
+        """(M,) -> (M, D)"""
+        x = self._embed(self.source_embedding, source, packing.positions)
+        for block in self.encoder:
+            x = self._run(block, x, packing)
+        encoded: Tensor = self.encoder_norm(x)
+        return encoded
+
+    def decode(
+        self, target: Tensor, packing: Packing, memory: Tensor, memory_packing: Packing
+    ) -> Tensor:
+        """(N,) and (M, D) -> (N, D)"""
+        x = self._embed(self.target_embedding, target, packing.positions)
+        for block in self.decoder:
+            x = self._run(block, x, packing, memory, memory_packing)
+        decoded: Tensor = self.decoder_norm(x)
+        return decoded
+
+    def start(
+        self, source: Tensor, packing: Packing, rows_per_sentence: int, max_length: int
+    ) -> DecoderState:
+        """Encode, and allocate the caches for up to `max_length` steps of decoding."""
+        config, memory = self.config, self.encode(source, packing)
+        rows, head_size = packing.batch_size * rows_per_sentence, config.hidden_size // config.num_heads
+        length = min(max_length, config.max_length)
+        return DecoderState(
+            [
+                KeyValueCache(rows, config.num_heads, length, head_size, memory)
+                for _ in self.decoder
+            ],
+            [block.cross_attention.remember(memory, packing) for block in self.blocks()],
+        )
+
+    def step(self, tokens: Tensor, state: DecoderState) -> Tensor:
+        """Logits of the token after these, the newest of each row. (R,) -> (R, V)"""
+        positions = torch.full_like(tokens, state.length)
+        x = self._embed(self.target_embedding, tokens, positions)
+        for block, cache, memory in zip(self.blocks(), state.caches, state.memories, strict=True):
+            x = block.step(x, cache, memory)
+        state.length += 1
+        return self.logits(self.decoder_norm(x))
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        """(N, D) -> (N, V)"""
+        return F.linear(hidden, self.output.weight)
+
+    def blocks(self) -> list[DecoderBlock]:
+        return [block for block in self.decoder if isinstance(block, DecoderBlock)]
+
+    def _embed(self, embedding: nn.Embedding, tokens: Tensor, positions: Tensor) -> Tensor:
+        scaled = embedding(tokens) * self.config.hidden_size**0.5
+        embedded: Tensor = self.dropout(scaled + self.position(positions))
+        return embedded
+
+    def _run(self, block: nn.Module, *inputs: Any) -> Tensor:
+        if self.config.activation_checkpointing and self.training:
+            recomputed: Tensor = checkpoint(block, *inputs, use_reentrant=False)
+            return recomputed
+        computed: Tensor = block(*inputs)
+        return computed
+
+
+def _embedding(vocab_size: int, width: int) -> nn.Embedding:
+    """Drawn from N(0, 1/d), so that scaling by sqrt(d) gives unit variance."""
+    embedding = nn.Embedding(vocab_size, width)
+    nn.init.normal_(embedding.weight, std=width**-0.5)
+    return embedding
