@@ -21,6 +21,7 @@ from landmark.core.errors import UserError
 from landmark.core.registry import nearest
 
 Settings = TypeVar("Settings")
+_END = "...\n"  # how PyYAML closes a document of one scalar
 _STRICT = ConfigDict(extra="forbid", use_attribute_docstrings=True, validate_default=True)
 
 
@@ -90,7 +91,9 @@ def override(values: dict[str, Any], assignments: Sequence[str], origin: Origin)
     for assignment in assignments:
         path, equals, text = assignment.partition("=")
         if not equals or not path:
-            raise UserError(f"{assignment!r} is not an override: write key=value, as model.dropout=0.2")
+            raise UserError(
+                f"{assignment!r} is not an override: write key=value, as model.dropout=0.2"
+            )
         try:
             value = yaml.safe_load(text)
         except yaml.YAMLError:
@@ -139,7 +142,9 @@ def _settings_at(cls: type, path: Sequence[str]) -> type | None:
 
 
 def _inner_settings(annotation: Any) -> type | None:
-    choices = typing.get_args(annotation) if isinstance(annotation, types.UnionType) else [annotation]
+    choices = (
+        typing.get_args(annotation) if isinstance(annotation, types.UnionType) else [annotation]
+    )
     return next((choice for choice in choices if dataclasses.is_dataclass(choice)), None)  # type: ignore[return-value]
 
 
@@ -165,8 +170,9 @@ def _write_yaml(config: Any, indent: int, documented: bool, lines: list[str]) ->
             _write_yaml(value, indent + 2, documented, lines)
             continue
         text = yaml.safe_dump(
-            {field.name: values[field.name]}, default_flow_style=None, allow_unicode=True, width=10_000
-        ).rstrip()
+            values[field.name], default_flow_style=True, allow_unicode=True, width=10_000
+        )
+        text = f"{field.name}: {text.removesuffix(_END).rstrip()}"
         note = documentation(type(config), field.name) if documented else ""
         lines.append(f"{' ' * indent}{text}{'  # ' + note if note else ''}")
 

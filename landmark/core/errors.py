@@ -10,3 +10,7 @@ class UserError(Exception):
 
 class TrainingError(UserError):
     """Training cannot go on (a loss that is not finite, a full disk); what was saved is intact."""
+
+
+class DamagedError(UserError):
+    """A file is not what was written; nothing of it was used."""

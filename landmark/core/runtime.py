@@ -25,13 +25,17 @@ def derive_seed(*parts: int | str) -> int:
 def choose_device(name: str) -> torch.device:
     """The device of that name; `auto` takes an accelerator if there is one."""
     if name == "auto":
-        accelerator = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
+        accelerator = (
+            torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
+        )
         return accelerator or torch.device("cpu")
     try:
         device = torch.device(name)
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError, NotImplementedError):
-        raise UserError(f"device {name!r} is not usable here: choose from {', '.join(devices())}") from None
+        raise UserError(
+            f"device {name!r} is not usable here: choose from {', '.join(devices())}"
+        ) from None
     if device.type == "meta":
         raise UserError("device 'meta' holds no numbers: choose from " + ", ".join(devices()))
     return device
@@ -67,7 +71,7 @@ def environment() -> dict[str, str | int]:
     """What a run depends on beside its recipe: versions, threads, platform."""
     return {
         "landmark": landmark.__version__,
-        "torch": torch.__version__,
+        "torch": str(torch.__version__),
         "python": platform.python_version(),
         "platform": platform.platform(),
         "threads": torch.get_num_threads(),

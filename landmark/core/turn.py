@@ -1,4 +1,4 @@
-"""The contract between an objective and the trainer: who moves, on what loss, over how much data."""
+"""The contract between objective and trainer: who moves, on what loss, over how much data."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -28,7 +28,9 @@ class Objective(Protocol):
     never on data.
     """
 
-    players: Mapping[str, nn.Module]
+    @property
+    def players(self) -> Mapping[str, nn.Module]:
+        """The networks that learn, by name."""
 
     def turns(self, batch: Any, step: int) -> Iterator[Turn]:
         """One turn after another; each sees the weights that the turn before it updated."""

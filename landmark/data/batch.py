@@ -2,7 +2,7 @@
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import torch
 from torch import Tensor
@@ -29,7 +29,7 @@ class Batch:
 
     def to(self, device: torch.device) -> Self:
         """The same batch with its tensors and packings on a device."""
-        moved = {
+        moved: dict[str, Any] = {
             field.name: value.to(device)
             for field in dataclasses.fields(self)
             if isinstance(value := getattr(self, field.name), (Tensor, Packing))
@@ -39,7 +39,7 @@ class Batch:
 
 @dataclass
 class TranslationBatch(Batch):
-    """Sentence pairs, packed: M source tokens; N target tokens, each with the token that follows."""
+    """Sentence pairs, packed: M source tokens; N target tokens, each with the one after it."""
 
     source: Tensor  # (M,)
     source_packing: Packing

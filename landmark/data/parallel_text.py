@@ -29,7 +29,7 @@ class ParallelTextConfig:
     train_pairs: Annotated[int, Field(ge=1)] = 100_000
     """Embedded corpus: pairs to draw for training."""
     valid_pairs: Annotated[int, Field(ge=1)] = 500
-    """Pairs to validate on: drawn (embedded), or held out of the training files if none are given."""
+    """Pairs to validate on: drawn (embedded), or held out of the files if none are given."""
     corpus_seed: int = 1
     """Embedded corpus: which pairs are drawn."""
     source: tuple[str, ...] = ()
@@ -52,7 +52,9 @@ class ParallelTextConfig:
     @model_validator(mode="after")
     def _files_are_given(self) -> "ParallelTextConfig":
         if self.corpus == "files" and not self.source:
-            raise ValueError("corpus 'files' needs data.source and data.target (--source, --target)")
+            raise ValueError(
+                "corpus 'files' needs data.source and data.target (--source, --target)"
+            )
         return self
 
 
@@ -60,9 +62,9 @@ def read_lines(path: Path) -> Iterator[str]:
     """The lines of a text file, plain or gzipped, without their ends."""
     try:
         with path.open("rb") as raw:
-            magic = raw.peek(2)[:2]  # type: ignore[attr-defined]
+            magic = raw.peek(2)[:2]
             stream = gzip.GzipFile(fileobj=raw) if magic == b"\x1f\x8b" else raw
-            yield from _decoded(io.BufferedReader(stream), path)  # type: ignore[arg-type]
+            yield from _decoded(io.BufferedReader(stream), path)
     except (gzip.BadGzipFile, EOFError) as error:
         raise UserError(f"{path}: damaged gzip file: {error}") from None
     except IsADirectoryError:
@@ -89,7 +91,9 @@ def read_pairs(sources: Sequence[str], targets: Sequence[str]) -> Iterator[Pair]
             yield from _read_table(Path(name))
         return
     if len(sources) != len(targets):
-        raise UserError(f"{len(sources)} source files but {len(targets)} target files: give as many")
+        raise UserError(
+            f"{len(sources)} source files but {len(targets)} target files: give as many"
+        )
     for source, target in zip(sources, targets, strict=True):
         yield from _read_sides(Path(source), Path(target))
 
@@ -102,7 +106,8 @@ def _read_sides(source: Path, target: Path) -> Iterator[Pair]:
         if translation is None:
             total = count + 1 + sum(1 for _ in left)
             raise UserError(
-                f"{source} has {total} lines but {target} has {count}: they must correspond line by line"
+                f"{source} has {total} lines but {target} has {count}: "
+                "they must correspond line by line"
             )
         count += 1
         yield sentence, translation
@@ -130,7 +135,9 @@ def _read_table(path: Path) -> Iterator[Pair]:
         raise UserError(f"{path}: is empty: give at least one sentence pair")
 
 
-def clean(pairs: Iterator[Pair], config: ParallelTextConfig, dropped: Counter[str]) -> Iterator[Pair]:
+def clean(
+    pairs: Iterator[Pair], config: ParallelTextConfig, dropped: Counter[str]
+) -> Iterator[Pair]:
     """Pass on the good pairs; count in `dropped` why the others were left out."""
     seen: set[bytes] = set()
     for source, target in pairs:

@@ -72,7 +72,9 @@ class TokenStore:
         try:
             facts = json.loads((folder / "store.json").read_text())
         except (OSError, ValueError):
-            raise UserError(f"{folder}: no complete token store; train again to rebuild it") from None
+            raise UserError(
+                f"{folder}: no complete token store; train again to rebuild it"
+            ) from None
         self.sides: tuple[str, ...] = tuple(facts["sides"])
         self.dtype = np.dtype(facts["dtype"])
         self.starts = np.concatenate(([0], np.cumsum(facts["counts"]))).astype(np.int64)
@@ -84,12 +86,17 @@ class TokenStore:
         self.lengths: dict[str, NDArray[np.int64]] = {}
         for side in self.sides:
             shards = range(len(self.starts) - 1)
-            self._tokens[side] = [_map(_tokens_path(self.folder, n, side), self.dtype) for n in shards]
+            self._tokens[side] = [
+                _map(_tokens_path(self.folder, n, side), self.dtype) for n in shards
+            ]
             self._offsets[side] = [
                 _map(_offsets_path(self.folder, n, side), np.dtype(np.int64)) for n in shards
             ]
             for number in shards:
-                if len(self._offsets[side][number]) != self.starts[number + 1] - self.starts[number] + 1:
+                if (
+                    len(self._offsets[side][number])
+                    != self.starts[number + 1] - self.starts[number] + 1
+                ):
                     raise UserError(f"{_offsets_path(self.folder, number, side)}: is cut short")
             self.lengths[side] = np.concatenate(
                 [np.diff(offsets) for offsets in self._offsets[side]] or [np.zeros(0, np.int64)]
@@ -107,7 +114,12 @@ class TokenStore:
 
     def __getstate__(self) -> dict[str, Any]:
         """Worker processes open the maps anew instead of receiving a copy of the data."""
-        return {"folder": self.folder, "sides": self.sides, "dtype": self.dtype, "starts": self.starts}
+        return {
+            "folder": self.folder,
+            "sides": self.sides,
+            "dtype": self.dtype,
+            "starts": self.starts,
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

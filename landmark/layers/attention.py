@@ -85,7 +85,9 @@ class MultiHeadAttention(nn.Module):
         return self.output(attended.reshape(x.shape))
 
     def _project_query(self, x: Tensor) -> Tensor:
-        return F.linear(x, self.input.weight[: self.hidden_size], self.input.bias[: self.hidden_size])
+        return F.linear(
+            x, self.input.weight[: self.hidden_size], self.input.bias[: self.hidden_size]
+        )
 
     def _split(self, grid: Tensor, parts: int) -> tuple[Tensor, ...]:
         """(B, T, parts * D) to `parts` times (B, H, T, D/H)."""

@@ -19,7 +19,9 @@ class KeyValueCache:
         self._keys[: self.rows, :, self.length] = key[:, :, 0]
         self._values[: self.rows, :, self.length] = value[:, :, 0]
         self.length += 1
-        return self._keys[: self.rows, :, : self.length], self._values[: self.rows, :, : self.length]
+        return self._keys[: self.rows, :, : self.length], self._values[
+            : self.rows, :, : self.length
+        ]
 
     def select(self, rows: Tensor) -> None:
         """Keep these rows in this order (a row may repeat); storage is reused."""

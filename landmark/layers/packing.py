@@ -107,4 +107,6 @@ class _Gather(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> Any:
         (slots,) = ctx.saved_tensors
         gradient = gradients[0]
-        return gradient.new_zeros(ctx.size, *gradient.shape[1:]).index_copy_(0, slots, gradient), None
+        return gradient.new_zeros(ctx.size, *gradient.shape[1:]).index_copy_(
+            0, slots, gradient
+        ), None

@@ -43,8 +43,11 @@ class _ChunkedLoss(torch.autograd.Function):
         wanted = ctx.needs_input_grad[0] or ctx.needs_input_grad[1]
         hidden_gradient = torch.empty_like(hidden) if wanted else None
         weight_gradient = torch.zeros_like(weight) if wanted else None
-        sums = torch.zeros(3, dtype=torch.float64 if hidden.dtype == torch.float64 else torch.float32,
-                           device=hidden.device)
+        sums = torch.zeros(
+            3,
+            dtype=torch.float64 if hidden.dtype == torch.float64 else torch.float32,
+            device=hidden.device,
+        )
         rows = max(1, _CHUNK_ELEMENTS // weight.shape[0])
         for start in range(0, len(hidden), rows):
             part = slice(start, start + rows)
@@ -63,9 +66,12 @@ class _ChunkedLoss(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> Any:
         hidden_gradient, weight_gradient = ctx.saved_tensors
         scale = gradients[0]
-        return hidden_gradient * scale.to(hidden_gradient.dtype), weight_gradient * scale.to(
-            weight_gradient.dtype
-        ), None, None
+        return (
+            hidden_gradient * scale.to(hidden_gradient.dtype),
+            weight_gradient * scale.to(weight_gradient.dtype),
+            None,
+            None,
+        )
 
 
 def _measure(logits: Tensor, labels: Tensor, smoothing: float) -> Tensor:

@@ -66,7 +66,12 @@ class TransformerConfig:
 
 VARIANTS = {
     "tiny": TransformerConfig(
-        hidden_size=128, inner_size=256, num_heads=4, encoder_layers=4, decoder_layers=4, dropout=0.3
+        hidden_size=128,
+        inner_size=256,
+        num_heads=4,
+        encoder_layers=4,
+        decoder_layers=4,
+        dropout=0.3,
     ),
     "small": TransformerConfig(
         hidden_size=256, inner_size=1024, num_heads=4, encoder_layers=3, decoder_layers=3
@@ -152,7 +157,10 @@ class Translator(nn.Module):
     ) -> DecoderState:
         """Encode, and allocate the caches for up to `max_length` steps of decoding."""
         config, memory = self.config, self.encode(source, packing)
-        rows, head_size = packing.batch_size * rows_per_sentence, config.hidden_size // config.num_heads
+        rows, head_size = (
+            packing.batch_size * rows_per_sentence,
+            config.hidden_size // config.num_heads,
+        )
         length = min(max_length, config.max_length)
         return DecoderState(
             [

@@ -1,0 +1,92 @@
+"""Progress of a training: a bar on a terminal, plain lines elsewhere; always on stderr."""
+
+import os
+import time
+from collections.abc import Mapping
+from typing import Any, Self
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
+
+
+class Progress:
+    """Shows the records that a training reports. Only the first process speaks."""
+
+    def __init__(self, max_steps: int) -> None:
+        self.console = Console(stderr=True, quiet=os.environ.get("RANK", "0") != "0")
+        self.max_steps = max_steps
+        self.started = time.monotonic()
+        self.first_step: int | None = None
+        self.bar = Bar(
+            TextColumn("step"),
+            MofNCompleteColumn(),
+            BarColumn(),
+            TextColumn("{task.fields[facts]}"),
+            TimeRemainingColumn(),
+            console=self.console,
+            disable=not self.console.is_terminal,
+        )
+        self.task = self.bar.add_task("training", total=max_steps, facts="", start=False)
+
+    def __enter__(self) -> Self:
+        self.bar.start()
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        self.bar.stop()
+
+    def report(self, record: Mapping[str, Any]) -> None:
+        kind = record["kind"]
+        if kind in ("step", "train"):
+            self._advance(record)
+        elif kind == "valid":
+            metrics = ", ".join(f"{k} {v:.4f}" for k, v in record.items() if isinstance(v, float))
+            best = " (best so far)" if record["best"] else ""
+            self.note(f"step {record['step']}: validation {metrics}{best}")
+        elif kind == "data":
+            self.note(_data_line(record))
+        elif kind == "note":
+            self.note(record["text"])
+        elif kind == "end":
+            self.note(
+                f"done: {record['step']} steps, {record['seconds'] / 60:.1f} minutes of training"
+            )
+
+    def note(self, text: str) -> None:
+        self.console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+    def _advance(self, record: Mapping[str, Any]) -> None:
+        step = record["step"]
+        if self.first_step is None:
+            self.first_step, self.started = step - 1, time.monotonic()
+            self.bar.start_task(self.task)
+        self.bar.update(self.task, completed=step)
+        if record["kind"] == "train":
+            facts = f"loss {_losses(record)}, {record['per_second']:,.0f} tokens/s"
+            self.bar.update(self.task, facts=facts)
+            if not self.console.is_terminal:
+                self.note(f"step {step}/{self.max_steps}: {facts}, {self._time_left(step)} left")
+
+    def _time_left(self, step: int) -> str:
+        done = step - (self.first_step or 0)
+        seconds = (time.monotonic() - self.started) / done * (self.max_steps - step)
+        return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
+
+
+def _losses(record: Mapping[str, Any]) -> str:
+    """The loss, or each player's."""
+    losses = {k: v for k, v in record.items() if k == "loss" or k.endswith("_loss")}
+    return ", ".join(f"{v:.3f}" if k == "loss" else f"{k[:-5]} {v:.3f}" for k, v in losses.items())
+
+
+def _data_line(record: Mapping[str, Any]) -> str:
+    line = (
+        f"{record['pairs']:,} pairs to train on, {record['valid_pairs']:,} to validate, "
+        f"{record['vocabulary']:,} subwords"
+    )
+    for key, which in (("left_out", ""), ("valid_left_out", " of validation")):
+        if record[key]:
+            reasons = ", ".join(f"{count:,} {why}" for why, count in record[key].items())
+            line += f"\nwarning: left out{which}: {reasons}"
+    return line

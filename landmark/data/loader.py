@@ -1,0 +1,118 @@
+"""An endless, resumable stream of batches, cut into parts for accumulation and for processes.
+
+The order is a function of (seed, epoch) alone, so every worker, rank and resumed run agrees on it
+with no saved state but the place (epoch, batch). One batch is one update whatever the layout: with
+P parts (accumulation x processes), part p takes samples p, p+P, p+2P … of it.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple, Protocol
+
+import torch
+from torch.utils.data import DataLoader, Dataset, Sampler
+
+from landmark.data.batch import Batch
+
+
+class Place(NamedTuple):
+    """Which batch of which epoch comes next."""
+
+    epoch: int = 0
+    batch: int = 0
+
+
+class Samples(Protocol):
+    """A data set that knows how to order itself for an epoch and to make batches."""
+
+    def plan(self, epoch: int) -> Sequence[Any]:
+        """Sample numbers of each batch of the epoch: every sample exactly once."""
+
+    def collate(self, epoch: int, samples: Any) -> Batch:
+        """These samples as one batch."""
+
+
+class Loader:
+    """Batches of a data set for one process of possibly many."""
+
+    def __init__(
+        self,
+        samples: Samples,
+        *,
+        accumulate: int = 1,
+        rank: int = 0,
+        world_size: int = 1,
+        workers: int = 0,
+    ) -> None:
+        self.samples, self.workers = samples, workers
+        self.accumulate, self.rank, self.world_size = accumulate, rank, world_size
+        self.plan = lru_cache(maxsize=2)(samples.plan)
+
+    def stream(self, start: Place) -> Iterator[list[Any]]:
+        """From `start` on, for ever: this process's parts of each batch."""
+        return iter(
+            DataLoader(
+                _Cutter(self.samples, self.accumulate, self.rank, self.world_size),
+                sampler=_Order(self, start),
+                batch_size=None,
+                num_workers=self.workers,
+                generator=torch.Generator(),
+            )
+        )
+
+    def once(self) -> Iterator[Any]:
+        """This process's share of one pass, for validation."""
+        for index, chosen in enumerate(self.plan(0)):
+            share = chosen[self.rank :: self.world_size]
+            if len(share):
+                yield _located(self.samples.collate(0, share), 0, index, share, True)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = self.__dict__.copy()
+        del state["plan"]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.plan = lru_cache(maxsize=2)(self.samples.plan)
+
+
+class _Order(Sampler[tuple[int, int, Sequence[int]]]):
+    """The sample numbers of each batch from a place on, epoch after epoch."""
+
+    def __init__(self, loader: Loader, start: Place) -> None:
+        self.loader, self.start = loader, start
+
+    def __iter__(self) -> Iterator[tuple[int, int, Sequence[int]]]:
+        epoch, first = self.start
+        while True:
+            plan = self.loader.plan(epoch)
+            for index in range(first, len(plan)):
+                yield epoch, index, plan[index]
+            epoch, first = epoch + 1, 0
+
+
+class _Cutter(Dataset[Any]):
+    """Cuts a batch's samples into this rank's parts; runs in the worker processes."""
+
+    def __init__(self, samples: Samples, accumulate: int, rank: int, world_size: int) -> None:
+        self.samples = samples
+        self.total = accumulate * world_size
+        self.mine = range(rank * accumulate, (rank + 1) * accumulate)
+
+    def __getitem__(self, key: tuple[int, int, Sequence[int]]) -> list[Batch]:
+        epoch, index, chosen = key
+        parts = []
+        for part in self.mine:
+            share = chosen[part :: self.total]
+            counts = len(share) > 0
+            if not counts:  # fewer samples than parts: stand in, so that ranks stay in step
+                share = chosen[:1]
+            parts.append(_located(self.samples.collate(epoch, share), epoch, index, share, counts))
+        return parts
+
+
+def _located(batch: Any, epoch: int, index: int, samples: Sequence[int], counts: bool) -> Any:
+    batch.epoch, batch.index, batch.counts = epoch, index, counts
+    batch.samples = tuple(int(sample) for sample in samples)
+    return batch

@@ -1,0 +1,55 @@
+"""Points of a Gaussian on the line, keyed by sample: the smallest data an adversary learns."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from pydantic import Field
+
+from landmark.core.configuration import settings
+from landmark.core.runtime import derive_seed
+from landmark.data.batch import PointBatch
+
+
+@settings
+class GaussianConfig:
+    """The distribution to imitate."""
+
+    mean: float = 4.0
+    """Its mean."""
+    deviation: Annotated[float, Field(gt=0)] = 1.25
+    """Its standard deviation."""
+    batch_size: Annotated[int, Field(ge=2)] = 256
+    """Points a batch."""
+    batches: Annotated[int, Field(ge=1)] = 100
+    """Batches an epoch."""
+    noise_size: Annotated[int, Field(ge=1)] = 4
+    """Numbers of noise that the generator makes a point from."""
+
+
+class GaussianSamples:
+    """Endless points: sample s of epoch e is always the same point."""
+
+    def __init__(self, config: GaussianConfig, seed: int) -> None:
+        self.config, self.seed = config, seed
+
+    def plan(self, epoch: int) -> list[NDArray[np.int64]]:
+        config = self.config
+        return np.split(np.arange(config.batches * config.batch_size), config.batches)
+
+    def collate(self, epoch: int, samples: Sequence[int]) -> PointBatch:
+        size = 1 + self.config.noise_size
+        drawn = np.stack(
+            [
+                np.random.Generator(
+                    np.random.Philox(key=derive_seed(self.seed, epoch, int(sample)))
+                ).standard_normal(size)
+                for sample in samples
+            ]
+        ).astype(np.float32)
+        points = torch.from_numpy(drawn)
+        return PointBatch(
+            points=points[:, :1] * self.config.deviation + self.config.mean, noise=points[:, 1:]
+        )

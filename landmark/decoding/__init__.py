@@ -1,0 +1,1 @@
+"""How a trained model speaks: greedy, sampling, beam search."""

@@ -1,0 +1,33 @@
+"""What a search may ask of a model, and what it gives back. Searches know no network."""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from torch import Tensor
+
+
+class SpeakerState(Protocol):
+    """What a model carries from step to step, for R rows (sentences x hypotheses)."""
+
+    def select_rows(self, rows: Tensor) -> None:
+        """Reorder, repeat or drop rows."""
+
+    def select_sentences(self, sentences: Tensor) -> None:
+        """Keep these sentences only (their rows are selected apart)."""
+
+
+class Speaker(Protocol):
+    """A model that says one token after another."""
+
+    def step(self, tokens: Tensor, state: Any) -> Tensor:
+        """Logits of the token after these, the newest of each row. (R,) -> (R, V)"""
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """Something said: its tokens (without <s> and </s>) and scores."""
+
+    tokens: tuple[int, ...]
+    log_probability: float
+    score: float
+    """The log-probability after the length penalty: what the search ranks by."""

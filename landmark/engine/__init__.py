@@ -1,0 +1,1 @@
+"""Training that knows no model: the loop, validation, checkpoints, the run directory, processes."""

@@ -1,0 +1,118 @@
+"""Several processes, one training: who am I, what do all of us have together.
+
+Gradients are summed by an exchange of our own, after a turn's backward pass. Why not torch's
+engines: a turn of one player passes through another whose gradients are not taken. DDP's reducer
+then waits for gradients that never come and refuses the next forward, and FSDP2's replicating form
+(torch 2.13) leaves parameters used outside their module's forward, such as tied embeddings,
+without a gradient and without a word. Summing `.grad` itself cannot be skipped by any way of
+calling a model.
+"""
+
+import datetime
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+
+BUCKET_ELEMENTS = 1 << 22
+TIMEOUT = datetime.timedelta(minutes=10)
+
+
+def rank() -> int:
+    """This process's number; 0 when alone."""
+    return dist.get_rank() if dist.is_initialized() else 0
+
+
+def world_size() -> int:
+    """How many processes train together."""
+    return dist.get_world_size() if dist.is_initialized() else 1
+
+
+def is_main() -> bool:
+    """Whether this process writes files and reports."""
+    return rank() == 0
+
+
+@contextmanager
+def process_group(device: torch.device) -> Iterator[None]:
+    """Join the group that torchrun announced in the environment, if it did."""
+    if "WORLD_SIZE" not in os.environ or dist.is_initialized():
+        yield
+        return
+    os.environ.setdefault("TORCH_GLOO_LAZY_INIT", "1")
+    if device.type == "cuda":
+        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
+    dist.init_process_group("gloo" if device.type == "cpu" else None, timeout=TIMEOUT)
+    try:
+        yield
+    finally:
+        dist.destroy_process_group()
+
+
+def wait_for_all() -> None:
+    """Go on when every process has come here."""
+    if dist.is_initialized():
+        dist.barrier()
+
+
+def sum_over_ranks(values: Sequence[float], device: torch.device) -> list[float]:
+    """Each value summed over all processes, in double precision where the device has it."""
+    if world_size() == 1:
+        return list(values)
+    dtype = torch.float32 if device.type == "mps" else torch.float64
+    total = torch.tensor(list(values), dtype=dtype, device=device)
+    dist.all_reduce(total)
+    summed: list[float] = total.tolist()
+    return summed
+
+
+def max_over_ranks(value: float, device: torch.device) -> float:
+    """The largest of all processes' values."""
+    if world_size() == 1:
+        return value
+    largest = torch.tensor(value, device=device)
+    dist.all_reduce(largest, dist.ReduceOp.MAX)
+    return float(largest)
+
+
+def sum_gradients(parameters: Sequence[nn.Parameter]) -> None:
+    """Add up the gradients of all processes, in buckets; one that no process has stays None."""
+    if world_size() == 1:
+        return
+    present = torch.tensor([float(p.grad is not None) for p in parameters])
+    present = present.to(parameters[0].device)
+    dist.all_reduce(present)
+    wanted = [p for p, holders in zip(parameters, present.tolist(), strict=True) if holders]
+    for bucket in _buckets(wanted):
+        flat = torch.cat([_gradient(parameter).flatten() for parameter in bucket])
+        dist.all_reduce(flat)
+        pieces = flat.split([parameter.numel() for parameter in bucket])
+        for parameter, piece in zip(bucket, pieces, strict=True):
+            parameter.grad = piece.view_as(parameter)
+
+
+def _gradient(parameter: nn.Parameter) -> Tensor:
+    return torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
+
+
+def _buckets(parameters: Sequence[nn.Parameter]) -> Iterator[list[nn.Parameter]]:
+    """Neighbours of one type, up to a size: few large exchanges instead of many small ones."""
+    bucket: list[nn.Parameter] = []
+    for parameter in parameters:
+        full = sum(p.numel() for p in bucket) + parameter.numel() > BUCKET_ELEMENTS
+        if bucket and (full or bucket[0].dtype != parameter.dtype):
+            yield bucket
+            bucket = []
+        bucket.append(parameter)
+    if bucket:
+        yield bucket
+
+
+def broadcast_parameters(module: nn.Module) -> None:
+    """Give every process the first one's weights, so that all start equal."""
+    if world_size() > 1:
+        for tensor in module.state_dict().values():
+            dist.broadcast(tensor, 0)

@@ -1,0 +1,1 @@
+"""Networks that learn against each other."""

@@ -1,0 +1,1 @@
+"""How models learn: each objective turns a batch into one or more players' turns."""

@@ -1,0 +1,52 @@
+"""Teacher-forced translation: predict each next target token, with label smoothing."""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated
+
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from landmark.core.configuration import settings
+from landmark.core.turn import Turn
+from landmark.data.batch import TranslationBatch
+from landmark.layers.projection import ProjectionLoss, projected_cross_entropy
+from landmark.models.transformer.translator import Translator
+
+
+@settings
+class TranslationConfig:
+    """What the model is trained for."""
+
+    label_smoothing: Annotated[float, Field(ge=0, lt=1)] = 0.1
+    """Share of the target probability spread over the whole vocabulary."""
+
+
+class TranslationObjective:
+    """One player, one turn a batch; losses are summed over target tokens."""
+
+    def __init__(self, model: Translator, config: TranslationConfig) -> None:
+        self.model, self.config = model, config
+        self.players = {"model": model}
+
+    def turns(self, batch: TranslationBatch, step: int) -> Iterator[Turn]:
+        loss = self._loss(batch, self.config.label_smoothing)
+        metrics = {"nll": loss.nll_sum, "accuracy": loss.correct}
+        yield Turn("model", loss.loss_sum, batch.num_tokens, metrics)
+
+    @torch.no_grad()
+    def measure(self, batch: TranslationBatch) -> Mapping[str, tuple[float, float]]:
+        """Plain cross-entropy and the share of tokens guessed right."""
+        loss = self._loss(batch, 0.0)
+        count = batch.num_tokens
+        return {"loss": (loss.nll_sum.item(), count), "accuracy": (loss.correct.item(), count)}
+
+    def _loss(self, batch: TranslationBatch, smoothing: float) -> ProjectionLoss:
+        hidden = self.model(batch.source, batch.source_packing, batch.target, batch.target_packing)
+        return projected_cross_entropy(hidden, self.model.output.weight, batch.labels, smoothing)
+
+    def state_dict(self) -> dict[str, Tensor]:
+        return {}
+
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+        pass

@@ -1,0 +1,1 @@
+"""How weights move: optimisers, learning-rate schedules, averaging."""

@@ -1,0 +1,58 @@
+"""Averages of weights: over the last checkpoints, or moving along with training."""
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+
+import torch
+from torch import Tensor, nn
+
+
+class MovingAverage:
+    """An exponential moving average of a module's parameters, for evaluation and use.
+
+    Early on the decay is (1 + t) / (10 + t), so that the average is not held back by the start.
+    """
+
+    def __init__(self, modules: Mapping[str, nn.Module], decay: float) -> None:
+        self.decay = decay
+        self.updates = 0
+        self.live = {
+            f"{player}.{name}": parameter
+            for player, module in modules.items()
+            for name, parameter in module.named_parameters()
+        }
+        self.average = {name: value.detach().clone() for name, value in self.live.items()}
+
+    @torch.no_grad()
+    def update(self) -> None:
+        self.updates += 1
+        decay = min(self.decay, (1 + self.updates) / (10 + self.updates))
+        torch._foreach_lerp_(list(self.average.values()), list(self.live.values()), 1 - decay)
+
+    @contextlib.contextmanager
+    def in_place(self) -> Iterator[None]:
+        """For the length of a `with` block the module holds the averages."""
+        self._swap()
+        try:
+            yield
+        finally:
+            self._swap()
+
+    @torch.no_grad()
+    def _swap(self) -> None:
+        for name, parameter in self.live.items():
+            held = parameter.detach().clone()
+            parameter.copy_(self.average[name])
+            self.average[name] = held
+
+
+def average_weights(checkpoints: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
+    """The mean of each tensor over checkpoints, summed in double precision."""
+    total = {name: tensor.double() for name, tensor in checkpoints[0].items()}
+    for checkpoint in checkpoints[1:]:
+        for name, tensor in checkpoint.items():
+            total[name] = total[name] + tensor
+    return {
+        name: (tensor / len(checkpoints)).to(checkpoints[0][name].dtype)
+        for name, tensor in total.items()
+    }

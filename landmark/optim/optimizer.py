@@ -1,0 +1,93 @@
+"""An optimiser with its schedule, whose state is plain named tensors.
+
+Adam: Kingma and Ba 2015, arXiv 1412.6980. The defaults are the Transformer paper's.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Annotated, Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from landmark.core.configuration import settings
+from landmark.core.errors import UserError
+
+
+@settings
+class OptimizerConfig:
+    """How gradients become steps."""
+
+    name: Literal["adam", "adamw", "sgd"] = "adam"
+    """The method."""
+    betas: tuple[Annotated[float, Field(ge=0, lt=1)], Annotated[float, Field(ge=0, lt=1)]] = (
+        0.9,
+        0.98,
+    )
+    """Adam: decay of the first and second moments."""
+    epsilon: Annotated[float, Field(gt=0)] = 1e-9
+    """Adam: what keeps the division finite."""
+    momentum: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    """sgd: momentum."""
+    weight_decay: Annotated[float, Field(ge=0)] = 0.0
+    """Pull towards zero (adamw: decoupled)."""
+
+
+class ScheduledOptimizer:
+    """A torch optimiser for one player, and the learning rate for each step."""
+
+    def __init__(
+        self, player: nn.Module, config: OptimizerConfig, schedule: Callable[[int], float]
+    ) -> None:
+        self.schedule = schedule
+        self.names = [name for name, _ in player.named_parameters()]
+        self.parameters = list(player.parameters())
+        self.torch = _build(self.parameters, config)
+
+    def set_rate(self, step: int) -> float:
+        """Set the learning rate for this step; returns it."""
+        rate = self.schedule(step)
+        for group in self.torch.param_groups:
+            group["lr"] = rate
+        return rate
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """The moments and step counts, each named by its parameter."""
+        return {
+            f"{name}.{key}": torch.as_tensor(value)
+            for name, parameter in zip(self.names, self.parameters, strict=True)
+            for key, value in self.torch.state.get(parameter, {}).items()
+            if value is not None
+        }
+
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+        by_name = dict(zip(self.names, self.parameters, strict=True))
+        self.torch.state.clear()
+        for full_name, value in state.items():
+            name, _, key = full_name.rpartition(".")
+            if name not in by_name:
+                raise UserError(f"the saved optimiser has {name!r}, which this model has not")
+            parameter = by_name[name]
+            device = value.device if key == "step" else parameter.device
+            self.torch.state[parameter][key] = value.to(device).clone()
+
+
+def _build(parameters: list[nn.Parameter], config: OptimizerConfig) -> torch.optim.Optimizer:
+    """Fused kernels: one pass over each parameter. The rate is set at every step."""
+    if config.name == "sgd":
+        return torch.optim.SGD(
+            parameters,
+            lr=0.0,
+            momentum=config.momentum,
+            weight_decay=config.weight_decay,
+            fused=True,
+        )
+    method = torch.optim.Adam if config.name == "adam" else torch.optim.AdamW
+    return method(
+        parameters,
+        lr=0.0,
+        betas=config.betas,
+        eps=config.epsilon,
+        weight_decay=config.weight_decay,
+        fused=True,
+    )

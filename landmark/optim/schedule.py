@@ -1,0 +1,38 @@
+"""Learning-rate schedules as plain functions of the step, so that there is nothing to save."""
+
+import math
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from landmark.core.configuration import settings
+
+
+@settings
+class ScheduleConfig:
+    """How the learning rate goes."""
+
+    name: Literal["noam", "inverse-sqrt", "cosine", "constant"] = "noam"
+    """The paper's; the same shape by its peak; cosine to zero at the last step; constant."""
+    rate: Annotated[float, Field(gt=0)] = 1.0
+    """noam: a factor (the paper: 1). Others: the peak learning rate."""
+    warmup_steps: Annotated[int, Field(ge=0)] = 4000
+    """Steps of linear growth at the beginning."""
+    floor: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """cosine: the share of the peak to end at."""
+
+
+def learning_rate(config: ScheduleConfig, step: int, hidden_size: int, max_steps: int) -> float:
+    """The rate of update number `step`, counted from 1."""
+    warmup = max(1, config.warmup_steps)
+    growth = min(1.0, step / warmup)
+    if config.name == "noam":
+        # rate = d^-0.5 * min(step^-0.5, step * warmup^-1.5): equation 3 of the Transformer paper
+        return config.rate * hidden_size**-0.5 * min(step**-0.5, step * warmup**-1.5)
+    if config.name == "inverse-sqrt":
+        return config.rate * growth * math.sqrt(warmup / max(step, warmup))
+    if config.name == "cosine":
+        progress = min(1.0, max(0, step - warmup) / max(1, max_steps - warmup))
+        share = config.floor + (1 - config.floor) * (1 + math.cos(math.pi * progress)) / 2
+        return config.rate * growth * share
+    return config.rate * growth

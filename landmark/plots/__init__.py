@@ -1,0 +1,1 @@
+"""Figures, to files and to the terminal."""

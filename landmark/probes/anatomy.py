@@ -1,0 +1,89 @@
+"""The anatomy of a network: each layer's shape, parameters and multiply-accumulates."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils.flop_counter import FlopCounterMode
+
+from landmark.layers.attention import MultiHeadAttention
+
+
+@dataclass(frozen=True)
+class LayerRow:
+    """One line of the layer table."""
+
+    name: str
+    kind: str
+    output: tuple[int, ...]
+    parameters: int
+    macs: int
+
+
+@dataclass(frozen=True)
+class Anatomy:
+    """What a network is made of, counted from the built module."""
+
+    layers: tuple[LayerRow, ...]
+    parameters: int
+    auxiliary_parameters: int
+    macs: int
+
+
+def dissect(module: nn.Module, inputs: Sequence[Any], auxiliary: tuple[str, ...] = ()) -> Anatomy:
+    """Run a module (on the meta device) once and count; shared parameters count once."""
+    shapes: dict[str, tuple[int, ...]] = {}
+    handles = [_watch(name, child, shapes) for name, child in module.named_modules() if name]
+    for child in module.modules():
+        if isinstance(child, MultiHeadAttention):  # written out, its products are counted
+            child.observer = _ignore
+    counter = FlopCounterMode(display=False)
+    with counter, torch.no_grad():
+        module.eval()(*inputs)
+    for handle in handles:
+        handle.remove()
+    flops = {
+        key.partition(".")[2]: sum(ops.values()) for key, ops in counter.get_flop_counts().items()
+    }
+    owners = _owned_parameters(module)
+    rows = tuple(
+        LayerRow(
+            name,
+            type(child).__name__,
+            shapes.get(name, ()),
+            owners.get(name, 0),
+            flops.get(name, 0) // 2,
+        )
+        for name, child in module.named_modules()
+        if name in shapes and not any(True for _ in child.children())
+    )
+    counts = [
+        (name.startswith(auxiliary) if auxiliary else False, parameter.numel())
+        for name, parameter in module.named_parameters()
+    ]
+    extra = sum(number for is_auxiliary, number in counts if is_auxiliary)
+    total = sum(number for _, number in counts) - extra
+    return Anatomy(rows, total, extra, counter.get_total_flops() // 2)
+
+
+def _watch(name: str, child: nn.Module, shapes: dict[str, tuple[int, ...]]) -> Any:
+    def note(module: nn.Module, inputs: Any, output: Any) -> None:
+        if isinstance(output, Tensor):
+            shapes[name] = tuple(output.shape)
+
+    return child.register_forward_hook(note)
+
+
+def _owned_parameters(module: nn.Module) -> dict[str, int]:
+    """Each parameter counted at the first module that holds it."""
+    owners: dict[str, int] = {}
+    for name, parameter in module.named_parameters():
+        owner = name.rpartition(".")[0]
+        owners[owner] = owners.get(owner, 0) + parameter.numel()
+    return owners
+
+
+def _ignore(weights: Tensor) -> None:
+    return None

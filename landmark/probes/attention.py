@@ -1,0 +1,41 @@
+"""Where attention looks: weights collected from a model while it reads and writes."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+
+import torch
+from torch import Tensor, nn
+
+from landmark.layers.attention import MultiHeadAttention
+from landmark.layers.packing import Packing
+from landmark.models.transformer.translator import Translator
+
+
+@contextmanager
+def observed_attention(model: nn.Module) -> Iterator[dict[str, list[Tensor]]]:
+    """Within the block, collect every attention's weights (B, H, T, S) under its module's name."""
+    seen: dict[str, list[Tensor]] = {}
+
+    def note(name: str, weights: Tensor) -> None:
+        seen.setdefault(name, []).append(weights)
+
+    modules = {n: m for n, m in model.named_modules() if isinstance(m, MultiHeadAttention)}
+    for name, module in modules.items():
+        module.observer = partial(note, name)
+    try:
+        yield seen
+    finally:
+        for module in modules.values():
+            module.observer = None
+
+
+@torch.inference_mode()
+def cross_attention(
+    model: Translator, source: Tensor, source_packing: Packing, target: Tensor
+) -> Tensor:
+    """Weights from each target token to each source token of one sentence: (L, H, T, S)."""
+    with observed_attention(model) as seen:
+        model(source, source_packing, target, Packing.full(1, len(target), target.device))
+    layers = [weights[0][0] for name, weights in seen.items() if name.endswith("cross_attention")]
+    return torch.stack(layers)

@@ -1,0 +1,1 @@
+"""Complete runs: where the parts meet. One function is one recipe."""

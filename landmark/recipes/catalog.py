@@ -1,0 +1,123 @@
+"""What there is: tasks, systems with their networks, and recipes, each by its exact name."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+from torch import nn
+
+from landmark.core.registry import Registry
+from landmark.core.turn import Objective
+from landmark.data.loader import Loader
+from landmark.engine.trainer import Report, TrainerConfig
+from landmark.optim.optimizer import ScheduledOptimizer
+
+
+class RunConfig(Protocol):
+    """What every task's configuration has in common."""
+
+    @property
+    def task(self) -> str: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def device(self) -> str: ...
+    @property
+    def threads(self) -> int | None: ...
+    @property
+    def trainer(self) -> TrainerConfig: ...
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """The parts of one training, ready for the trainer."""
+
+    objective: Objective
+    optimizers: Mapping[str, ScheduledOptimizer]
+    loader: Loader
+    validation: Loader | None
+
+
+@dataclass(frozen=True)
+class Task:
+    """How a configuration of one kind becomes a training."""
+
+    name: str
+    config: type[Any]
+    data_digest: Callable[[Any], str]
+    """A digest of the data a configuration names: with the recipe, a run's identity."""
+    prepare: Callable[[Any, Path, Report], Any]
+    """Fill a run folder with what training needs; returns the resolved configuration."""
+    assemble: Callable[[Any, Path, torch.device], Assembly]
+
+
+@dataclass(frozen=True)
+class Network:
+    """A named architecture that `landmark show` builds, counts and compares with its paper."""
+
+    name: str
+    build: Callable[[], nn.Module]
+    inputs: Callable[[], tuple[Any, ...]]
+    published_parameters: int | None = None
+    note: str = ""
+    auxiliary: tuple[str, ...] = ()
+    """Prefixes of parameters that only help training."""
+
+
+@dataclass(frozen=True)
+class System:
+    """A landmark: its paper and what we have of it."""
+
+    name: str
+    paper: str
+    year: int
+    task: str
+    networks: tuple[Network, ...] = ()
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A complete run by name."""
+
+    name: str
+    system: str
+    summary: str
+    build: Callable[[], RunConfig] = field(repr=False)
+
+
+TASKS: Registry[Task] = Registry("task")
+SYSTEMS: Registry[System] = Registry("system")
+NETWORKS: Registry[Network] = Registry("network")
+RECIPES: Registry[Recipe] = Registry("recipe")
+
+
+def add_system(system: System) -> None:
+    """Register a system and its networks."""
+    SYSTEMS.add(system.name, system)
+    for network in system.networks:
+        NETWORKS.add(network.name, network)
+
+
+def recipe(
+    name: str, *, system: str, summary: str
+) -> Callable[[Callable[[], RunConfig]], Callable[[], RunConfig]]:
+    """Register the decorated function as the recipe of that name."""
+
+    def register(build: Callable[[], RunConfig]) -> Callable[[], RunConfig]:
+        RECIPES.add(name, Recipe(name, system, summary, build))
+        return build
+
+    return register
+
+
+def system_of(network: str) -> System:
+    """The system that a network belongs to."""
+    return next(s for s in SYSTEMS.values() if any(n.name == network for n in s.networks))
+
+
+def load_catalog() -> None:
+    """Import every module that registers something."""
+    import landmark.recipes.gaussian
+    import landmark.recipes.translation  # noqa: F401

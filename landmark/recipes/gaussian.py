@@ -1,0 +1,107 @@
+"""The smallest two-player training: a GAN learns a Gaussian on the line, by the same engine."""
+
+import dataclasses
+from pathlib import Path
+from typing import Annotated, Literal
+
+import torch
+from pydantic import Field
+
+from landmark.core.configuration import fingerprint, settings
+from landmark.data.loader import Loader
+from landmark.data.points import GaussianConfig, GaussianSamples
+from landmark.engine import distributed
+from landmark.engine.trainer import Report, TrainerConfig
+from landmark.models.adversarial.gan import GanConfig, Perceptron
+from landmark.objectives.adversarial import AdversarialObjective
+from landmark.optim.optimizer import OptimizerConfig, ScheduledOptimizer
+from landmark.optim.schedule import ScheduleConfig, learning_rate
+from landmark.recipes.catalog import TASKS, Assembly, System, Task, add_system, recipe
+
+
+@settings
+class GaussianRun:
+    """A complete adversarial training on points."""
+
+    task: Literal["gaussian"] = "gaussian"
+    """What is learnt."""
+    seed: int = 1
+    """Decides initial weights, points and noise."""
+    device: str = "auto"
+    """cpu, cuda, …; auto takes an accelerator if there is one."""
+    threads: Annotated[int, Field(ge=1)] | None = None
+    """CPU threads; null leaves it to torch."""
+    data: GaussianConfig = dataclasses.field(default_factory=GaussianConfig)
+    model: GanConfig = dataclasses.field(default_factory=GanConfig)
+    optimizer: OptimizerConfig = dataclasses.field(default_factory=OptimizerConfig)
+    schedule: ScheduleConfig = dataclasses.field(default_factory=ScheduleConfig)
+    trainer: TrainerConfig = dataclasses.field(default_factory=TrainerConfig)
+
+
+def prepare(config: GaussianRun, folder: Path, report: Report) -> GaussianRun:
+    """Points are drawn as they are needed: nothing to prepare."""
+    return config
+
+
+def assemble(config: GaussianRun, folder: Path, device: torch.device) -> Assembly:
+    torch.manual_seed(config.seed)
+    hidden, noise = config.model.hidden_size, config.data.noise_size
+    generator = Perceptron(noise, hidden, 1).to(device)
+    discriminator = Perceptron(1, hidden, 1).to(device)
+
+    def rate(step: int) -> float:
+        return learning_rate(config.schedule, step, hidden, config.trainer.max_steps)
+
+    def loader(seed: int, batches: int, accumulate: int) -> Loader:
+        data = dataclasses.replace(config.data, batches=batches)
+        return Loader(
+            GaussianSamples(data, seed),
+            accumulate=accumulate,
+            rank=distributed.rank(),
+            world_size=distributed.world_size(),
+        )
+
+    return Assembly(
+        objective=AdversarialObjective(generator, discriminator),
+        optimizers={
+            "generator": ScheduledOptimizer(generator, config.optimizer, rate),
+            "discriminator": ScheduledOptimizer(discriminator, config.optimizer, rate),
+        },
+        loader=loader(config.seed, config.data.batches, config.trainer.accumulate),
+        validation=loader(config.seed + 1, 8, 1),
+    )
+
+
+TASKS.add(
+    "gaussian",
+    Task(
+        "gaussian",
+        GaussianRun,
+        lambda config: fingerprint(dataclasses.asdict(config.data)),
+        prepare,
+        assemble,
+    ),
+)
+add_system(
+    System(
+        "gan", "Goodfellow et al., Generative Adversarial Nets, arXiv 1406.2661", 2014, "generation"
+    )
+)
+
+
+@recipe(
+    "gan-gaussian", system="gan", summary="two players on a Gaussian: the smallest GAN, seconds"
+)
+def gan_gaussian() -> GaussianRun:
+    return GaussianRun(
+        optimizer=OptimizerConfig(betas=(0.5, 0.999), epsilon=1e-8),
+        schedule=ScheduleConfig(name="cosine", rate=2e-3, warmup_steps=0),
+        trainer=TrainerConfig(
+            max_steps=2000,
+            log_every=100,
+            validate_every=200,
+            checkpoint_every=1000,
+            monitor="distance_from_half",
+            ema_decay=0.99,
+        ),
+    )

@@ -1,0 +1,162 @@
+"""From a recipe's name to a trained run directory: what `landmark train` does."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+import yaml
+
+from landmark.core.configuration import (
+    Origin,
+    as_values,
+    as_yaml,
+    build,
+    fingerprint,
+    override,
+    read_yaml,
+)
+from landmark.core.errors import UserError
+from landmark.core.runtime import choose_device, environment, set_threads
+from landmark.engine import distributed
+from landmark.engine.run import LOG, RECIPE, Run
+from landmark.engine.session import Session
+from landmark.engine.trainer import Report, Trainer
+from landmark.recipes.catalog import RECIPES, TASKS, Assembly, RunConfig, load_catalog
+
+# What may change when a run goes on: none of it changes what an update computes.
+_FREE = {"device", "threads", "batches.workers"} | {
+    f"trainer.{key}"
+    for key in (
+        "max_steps", "accumulate", "log_every", "validate_every", "checkpoint_every",
+        "keep_last", "patience", "average_last", "compile",
+    )
+}  # fmt: skip
+
+
+def resolve(name: str, overrides: Sequence[str] = ()) -> RunConfig:
+    """A recipe's name or a YAML file, with dotted overrides, as a checked configuration."""
+    load_catalog()
+    if name in RECIPES:
+        values, origin = as_values(RECIPES[name].build()), Origin(f"recipe {name}")
+    elif name.endswith((".yaml", ".yml")) or Path(name).is_file():
+        values, origin = read_yaml(Path(name))
+    else:
+        RECIPES[name]  # says what is near
+        raise AssertionError
+    return _build(values, overrides, origin)
+
+
+def _build(values: dict[str, Any], overrides: Sequence[str], origin: Origin) -> RunConfig:
+    values = {key: value for key, value in values.items() if key not in ("environment", "identity")}
+    values = override(values, overrides, origin)
+    if "task" not in values:
+        raise UserError(f"{origin.default}: 'task' is missing: one of {', '.join(TASKS)}")
+    config: RunConfig = build(TASKS[str(values["task"])].config, values, origin)
+    return config
+
+
+def load_config(run: Run, overrides: Sequence[str] = ()) -> RunConfig:
+    """The configuration of an existing run."""
+    load_catalog()
+    return _build(run.read_recipe(), overrides, Origin(str(run.folder / "recipe.yaml")))
+
+
+def identity(config: RunConfig) -> str:
+    """What a run is, for finding it again: a digest of its recipe and its data."""
+    values = as_values(config)
+    for free in ("device", "threads"):
+        values.pop(free, None)
+    return fingerprint({"recipe": values, "data": TASKS[config.task].data_digest(config)})
+
+
+def train(
+    recipe: str,
+    run: str | Path | None = None,
+    overrides: Sequence[str] = (),
+    *,
+    resume: str | None = None,
+    report: Report = lambda record: None,
+    tensorboard: bool = False,
+    profile: bool = False,
+) -> Run:
+    """Train a recipe into a run directory, or go on with it (`resume`: auto or a checkpoint)."""
+    config = resolve(recipe, overrides)
+    target = Run(Path(run) if run else Path("runs") / Path(recipe).stem)
+    device = choose_device(config.device)
+    set_threads(config.threads)
+    with distributed.process_group(device), target.locked():
+        resuming = (target.folder / RECIPE).is_file()
+        distributed.wait_for_all()
+        if resuming and resume is None:
+            raise UserError(
+                f"{target.folder}: exists: --resume goes on with it, --run names another folder"
+            )
+        if not resuming and distributed.is_main():
+            _prepare(config, target, report)
+        distributed.wait_for_all()
+        config = _continued(config, target) if resuming else load_config(target)
+        assembly = TASKS[config.task].assemble(config, target.folder, device)
+        session = Session(target, _trainer(config, assembly, device), report)
+        if resuming:
+            session.resume(resume or "auto")
+        if tensorboard:
+            session.add_tensorboard()
+        session.train(profile)
+    return target
+
+
+def _prepare(config: RunConfig, run: Run, report: Report) -> None:
+    """Fill the folder; the recipe is written last, so that a folder with one is complete."""
+
+    def log(record: Mapping[str, Any]) -> None:
+        if record["kind"] == "data":
+            run.append_log(record)
+        report(record)
+
+    (run.folder / LOG).unlink(missing_ok=True)
+    name = identity(config)
+    resolved: RunConfig = TASKS[config.task].prepare(config, run.folder, log)
+    facts = yaml.safe_dump({"environment": environment(), "identity": name}, sort_keys=False)
+    run.write_recipe(as_yaml(resolved) + facts)
+
+
+def _continued(config: RunConfig, run: Run) -> RunConfig:
+    """The run's own configuration, with what may change taken from `config`."""
+    stored = load_config(run)
+    old, new = flatten(as_values(stored)), flatten(as_values(config))
+    changed = {key: value for key, value in new.items() if old.get(key) != value}
+    changed.pop("model.vocab_size", None)  # resolved when the run was prepared
+    fixed = sorted(set(changed) - _FREE)
+    if fixed:
+        key = fixed[0]
+        raise UserError(
+            f"{run.folder}: was trained with {key}={old.get(key)}, not {changed[key]}: "
+            "a run goes on as it began; choose another --run"
+        )
+    return load_config(run, [f"{key}={json.dumps(value)}" for key, value in changed.items()])
+
+
+def flatten(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested values by dotted key."""
+    flat: dict[str, Any] = {}
+    for key, value in values.items():
+        flat |= (
+            flatten(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
+        )
+    return flat
+
+
+def _trainer(config: RunConfig, assembly: Assembly, device: torch.device) -> Trainer:
+    for player in assembly.objective.players.values():
+        distributed.broadcast_parameters(player)
+    return Trainer(
+        config.trainer,
+        assembly.objective,
+        assembly.optimizers,
+        assembly.loader,
+        assembly.validation,
+        device,
+        config.seed,
+    )

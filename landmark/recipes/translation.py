@@ -1,0 +1,175 @@
+"""Translation: its configuration, its recipes, and how such a run is put together."""
+
+import dataclasses
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Literal
+
+import torch
+from pydantic import Field
+
+from landmark.core.configuration import settings
+from landmark.core.errors import UserError
+from landmark.data.loader import Loader
+from landmark.data.pairs import BatchConfig, PairSamples
+from landmark.data.parallel_text import ParallelTextConfig
+from landmark.data.preparation import data_digest, prepare_translation
+from landmark.data.shards import TokenStore
+from landmark.data.tokenizer import SubwordTokenizer, TokenizerConfig
+from landmark.decoding.beam_search import SearchConfig
+from landmark.engine import distributed
+from landmark.engine.trainer import Report, TrainerConfig
+from landmark.layers.packing import Packing
+from landmark.models.transformer.translator import VARIANTS, TransformerConfig, Translator
+from landmark.objectives.translation import TranslationConfig, TranslationObjective
+from landmark.optim.optimizer import OptimizerConfig, ScheduledOptimizer
+from landmark.optim.schedule import ScheduleConfig, learning_rate
+from landmark.recipes.catalog import TASKS, Assembly, Network, System, Task, add_system, recipe
+
+
+@settings
+class TranslationRun:
+    """A complete translation training."""
+
+    task: Literal["translation"] = "translation"
+    """What is learnt."""
+    seed: int = 1
+    """Decides initial weights, order and dropout."""
+    device: str = "auto"
+    """cpu, cuda, …; auto takes an accelerator if there is one."""
+    threads: Annotated[int, Field(ge=1)] | None = None
+    """CPU threads; null leaves it to torch. Results are bit-equal only at the same number."""
+    data: ParallelTextConfig = dataclasses.field(default_factory=ParallelTextConfig)
+    tokenizer: TokenizerConfig = dataclasses.field(default_factory=TokenizerConfig)
+    model: TransformerConfig = dataclasses.field(default_factory=TransformerConfig)
+    objective: TranslationConfig = dataclasses.field(default_factory=TranslationConfig)
+    batches: BatchConfig = dataclasses.field(default_factory=BatchConfig)
+    optimizer: OptimizerConfig = dataclasses.field(default_factory=OptimizerConfig)
+    schedule: ScheduleConfig = dataclasses.field(default_factory=ScheduleConfig)
+    trainer: TrainerConfig = dataclasses.field(default_factory=TrainerConfig)
+    search: SearchConfig = dataclasses.field(default_factory=SearchConfig)
+
+
+def prepare(config: TranslationRun, folder: Path, report: Report) -> TranslationRun:
+    """Tokenizer and token shards into the run folder; the model's vocabulary is the tokenizer's."""
+    size = prepare_translation(
+        config.data, config.tokenizer, folder, config.model.max_length, report
+    )
+    wanted = config.model.vocab_size
+    if wanted not in (None, size):
+        raise UserError(
+            f"the vocabulary does not match: model.vocab_size is {wanted}, the tokenizer has {size}"
+        )
+    return dataclasses.replace(config, model=dataclasses.replace(config.model, vocab_size=size))
+
+
+def assemble(config: TranslationRun, folder: Path, device: torch.device) -> Assembly:
+    """Model, objective, optimiser and loaders of a prepared run."""
+    tokenizer = SubwordTokenizer.load(folder / "tokenizer.json")
+    torch.manual_seed(config.seed)
+    model = Translator(config.model).to(device)
+    if config.trainer.compile:
+        model.compile(dynamic=True)
+    schedule = partial(
+        learning_rate,
+        config.schedule,
+        hidden_size=config.model.hidden_size,
+        max_steps=config.trainer.max_steps,
+    )
+    loaders = [
+        Loader(
+            PairSamples(
+                TokenStore(folder / "data" / split),
+                config.batches,
+                config.seed,
+                tokenizer.begin,
+                tokenizer.end,
+                shuffle=split == "train",
+            ),
+            accumulate=config.trainer.accumulate,
+            rank=distributed.rank(),
+            world_size=distributed.world_size(),
+            workers=config.batches.workers if split == "train" else 0,
+        )
+        for split in ("train", "valid")
+    ]
+    return Assembly(
+        objective=TranslationObjective(model, config.objective),
+        optimizers={"model": ScheduledOptimizer(model, config.optimizer, schedule)},
+        loader=loaders[0],
+        validation=loaders[1],
+    )
+
+
+TASKS.add(
+    "translation",
+    Task("translation", TranslationRun, lambda config: data_digest(config.data), prepare, assemble),
+)
+
+
+def _network(variant: str, parameters: int | None, note: str) -> Network:
+    config = dataclasses.replace(VARIANTS[variant], vocab_size=37_000)
+
+    def inputs() -> tuple[torch.Tensor, Packing, torch.Tensor, Packing]:
+        tokens, packing = torch.zeros(128, dtype=torch.int64, device="meta"), Packing.full(1, 128)
+        return tokens, packing, tokens, packing
+
+    return Network(f"transformer-{variant}", partial(Translator, config), inputs, parameters, note)
+
+
+add_system(
+    System(
+        "transformer",
+        "Vaswani et al., Attention Is All You Need, arXiv 1706.03762",
+        2017,
+        "translation",
+        (
+            _network("tiny", None, "the size of Wu et al. 2021 for Multi30k"),
+            _network("small", None, "for a laptop"),
+            _network("base", 63_082_496, "the paper rounds to 65M"),
+            _network("big", 214_245_376, "the paper rounds to 213M"),
+        ),
+    )
+)
+
+
+@recipe(
+    "transformer-embedded",
+    system="transformer",
+    summary="English-German on the embedded corpus, minutes on a laptop",
+)
+def transformer_embedded() -> TranslationRun:
+    return TranslationRun(
+        data=ParallelTextConfig(corpus="embedded", train_pairs=120_000),
+        tokenizer=TokenizerConfig(vocab_size=4000),
+        model=TransformerConfig(
+            hidden_size=128,
+            inner_size=512,
+            num_heads=4,
+            encoder_layers=3,
+            decoder_layers=3,
+            dropout=0.0,
+            norm="pre",
+            max_length=256,
+        ),
+        batches=BatchConfig(tokens=3000),
+        schedule=ScheduleConfig(name="cosine", rate=3e-3, warmup_steps=100),
+        trainer=TrainerConfig(
+            max_steps=500, log_every=20, validate_every=100, checkpoint_every=250, clip_norm=1.0
+        ),
+    )
+
+
+@recipe(
+    "translation",
+    system="transformer",
+    summary="your own sentence pairs (--source, --target), a small Transformer",
+)
+def translation() -> TranslationRun:
+    return TranslationRun(
+        model=dataclasses.replace(VARIANTS["tiny"], norm="pre", dropout=0.2),
+        schedule=ScheduleConfig(name="inverse-sqrt", rate=2e-3, warmup_steps=1000),
+        trainer=TrainerConfig(
+            max_steps=10_000, clip_norm=1.0, patience=10, average_last=5, keep_last=5
+        ),
+    )
