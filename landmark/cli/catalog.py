@@ -1,7 +1,7 @@
 """`landmark list`, `landmark show` and `landmark recipe`: what there is."""
 
 import json
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -13,7 +13,7 @@ def list_systems(as_json: Json = False) -> None:
     from landmark.recipes.catalog import RECIPES, SYSTEMS, load_catalog
 
     load_catalog()
-    systems = [
+    systems: list[dict[str, Any]] = [
         {
             "name": system.name,
             "paper": system.paper,
@@ -49,7 +49,7 @@ def show(
     network = NETWORKS[name]
     system = system_of(name)
     with torch.device("meta"):
-        anatomy = dissect(network.build(), network.inputs(), network.auxiliary)
+        anatomy = dissect(network.build(), network.compute, network.auxiliary)
     facts = {
         "name": name,
         "parameters": anatomy.parameters,

@@ -4,7 +4,6 @@ import os
 import re
 import sys
 
-import click
 import typer
 
 from landmark.cli import catalog, demo, inspection, training, translation
@@ -29,6 +28,8 @@ app.add_typer(inspection.app, name="runs")
 app.command("doctor")(inspection.doctor)
 app.command("demo")(demo.demo)
 
+# The base of all of the parser's complaints (typer does not export it by name).
+_CommandLineError = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
 _CHECKPOINT = re.compile(r"auto|latest|best|averaged|\d+|step-\d+")
 
 
@@ -44,11 +45,9 @@ def run(arguments: list[str]) -> int:
         return result if isinstance(result, int) else 0
     except UserError as error:
         return _complain(str(error), 2)
-    except click.exceptions.Abort:
-        return _complain("interrupted", 130)
-    except click.ClickException as error:
-        return _complain(error.format_message(), 2)
-    except KeyboardInterrupt:
+    except _CommandLineError as error:
+        return _complain(error.format_message(), 2)  # type: ignore[attr-defined]
+    except (KeyboardInterrupt, typer.Abort):
         return _complain("interrupted", 130)
     except BrokenPipeError:  # the reader of our output left, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

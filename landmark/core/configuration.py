@@ -4,6 +4,7 @@ An unknown key, a wrong type or a value out of range is an error that names the 
 line (or the override) it came from, and the nearest key that exists.
 """
 
+import copy
 import dataclasses
 import hashlib
 import json
@@ -65,11 +66,11 @@ def read_yaml(path: Path) -> tuple[dict[str, Any], Origin]:
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         raise UserError(f"{path}:{line}: not valid UTF-8") from None
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: the 45th of a month
         mark = getattr(error, "problem_mark", None)
-        line = mark.line + 1 if mark else 1
+        place = f"{path}:{mark.line + 1}" if mark else f"{path}"
         problem = getattr(error, "problem", None) or "cannot be parsed"
-        raise UserError(f"{path}:{line}: not valid YAML: {problem}") from None
+        raise UserError(f"{place}: not valid YAML: {problem}") from None
     if not isinstance(values, dict):
         raise UserError(f"{path}:1: a recipe file holds `key: value` lines; this one does not")
     origin = Origin(str(path))
@@ -81,13 +82,16 @@ def _mark_lines(node: yaml.Node | None, prefix: str, path: Path, origin: Origin)
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             dotted = f"{prefix}{key.value}"
-            origin.places[dotted] = f"{path}:{key.start_mark.line + 1}"
+            place = f"{path}:{key.start_mark.line + 1}"
+            if dotted in origin.places:
+                raise UserError(f"{place}: {dotted!r} was given before: {origin.places[dotted]}")
+            origin.places[dotted] = place
             _mark_lines(value, f"{dotted}.", path, origin)
 
 
 def override(values: dict[str, Any], assignments: Sequence[str], origin: Origin) -> dict[str, Any]:
     """Apply `key.inner=value` assignments (values in YAML) to a copy of nested values."""
-    values = json.loads(json.dumps(values))
+    values = copy.deepcopy(values)
     for assignment in assignments:
         path, equals, text = assignment.partition("=")
         if not equals or not path:
@@ -96,7 +100,7 @@ def override(values: dict[str, Any], assignments: Sequence[str], origin: Origin)
             )
         try:
             value = yaml.safe_load(text)
-        except yaml.YAMLError:
+        except (yaml.YAMLError, ValueError):
             raise UserError(f"override {assignment!r}: the value is not valid YAML") from None
         here = values
         *parents, last = path.split(".")

@@ -32,7 +32,7 @@ def choose_device(name: str) -> torch.device:
     try:
         device = torch.device(name)
         torch.empty(0, device=device)
-    except (RuntimeError, AssertionError, NotImplementedError):
+    except (RuntimeError, AssertionError, NotImplementedError, ImportError):
         raise UserError(
             f"device {name!r} is not usable here: choose from {', '.join(devices())}"
         ) from None

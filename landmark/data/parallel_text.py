@@ -7,6 +7,7 @@ eight bytes a pair.
 import gzip
 import hashlib
 import io
+import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -65,7 +66,7 @@ def read_lines(path: Path) -> Iterator[str]:
             magic = raw.peek(2)[:2]
             stream = gzip.GzipFile(fileobj=raw) if magic == b"\x1f\x8b" else raw
             yield from _decoded(io.BufferedReader(stream), path)
-    except (gzip.BadGzipFile, EOFError) as error:
+    except (gzip.BadGzipFile, zlib.error, EOFError) as error:
         raise UserError(f"{path}: damaged gzip file: {error}") from None
     except IsADirectoryError:
         raise UserError(f"{path}: is a folder, not a file") from None
@@ -76,7 +77,8 @@ def read_lines(path: Path) -> Iterator[str]:
 def _decoded(stream: io.BufferedReader, path: Path) -> Iterator[str]:
     for number, line in enumerate(stream, 1):
         try:
-            yield line.decode("utf-8").rstrip("\r\n")
+            encoding = "utf-8-sig" if number == 1 else "utf-8"  # a file may begin with a mark
+            yield line.decode(encoding).rstrip("\r\n")
         except UnicodeDecodeError as error:
             raise UserError(
                 f"{path}:{number}: not valid UTF-8 (byte {error.start + 1} of the line): "

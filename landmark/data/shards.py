@@ -30,6 +30,7 @@ class ShardWriter:
         self._files: dict[str, Any] = {}
         self._offsets: dict[str, list[int]] = {}
         folder.mkdir(parents=True, exist_ok=True)
+        (folder / "store.json").unlink(missing_ok=True)  # complete again when all is written
 
     def __enter__(self) -> "ShardWriter":
         return self
@@ -71,13 +72,13 @@ class TokenStore:
         self.folder = folder
         try:
             facts = json.loads((folder / "store.json").read_text())
-        except (OSError, ValueError):
+            self.sides: tuple[str, ...] = tuple(facts["sides"])
+            self.dtype = np.dtype(facts["dtype"])
+            self.starts = np.concatenate(([0], np.cumsum(facts["counts"]))).astype(np.int64)
+        except (OSError, ValueError, KeyError, TypeError):
             raise UserError(
                 f"{folder}: no complete token store; train again to rebuild it"
             ) from None
-        self.sides: tuple[str, ...] = tuple(facts["sides"])
-        self.dtype = np.dtype(facts["dtype"])
-        self.starts = np.concatenate(([0], np.cumsum(facts["counts"]))).astype(np.int64)
         self._open()
 
     def _open(self) -> None:
@@ -93,11 +94,11 @@ class TokenStore:
                 _map(_offsets_path(self.folder, n, side), np.dtype(np.int64)) for n in shards
             ]
             for number in shards:
-                if (
-                    len(self._offsets[side][number])
-                    != self.starts[number + 1] - self.starts[number] + 1
-                ):
+                offsets = self._offsets[side][number]
+                if len(offsets) != self.starts[number + 1] - self.starts[number] + 1:
                     raise UserError(f"{_offsets_path(self.folder, number, side)}: is cut short")
+                if len(self._tokens[side][number]) != offsets[-1]:
+                    raise UserError(f"{_tokens_path(self.folder, number, side)}: is cut short")
             self.lengths[side] = np.concatenate(
                 [np.diff(offsets) for offsets in self._offsets[side]] or [np.zeros(0, np.int64)]
             )

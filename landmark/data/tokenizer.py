@@ -38,6 +38,7 @@ class SubwordTokenizer:
 
     def __init__(self, backend: Tokenizer) -> None:
         self.backend = backend
+        self.backend.encode_special_tokens = True  # a "</s>" in a text is text; not saved in files
 
     @classmethod
     def train(cls, lines: Iterable[str], config: TokenizerConfig) -> "SubwordTokenizer":

@@ -77,12 +77,8 @@ def beam_search(
         ended = words == end
         _collect(sentences, active, best, rows, ended, said, length, beam, length_penalty)
         # The k best that go on.
-        totals, order = best.masked_fill(ended, -torch.inf).topk(min(beam, best.shape[1]))
+        totals, order = best.masked_fill(ended, -torch.inf).topk(beam)
         rows, words = rows.gather(1, order), words.gather(1, order)
-        if totals.shape[1] < beam:
-            totals, rows, words = (
-                _widen(x, beam, fill) for x, fill in ((totals, -torch.inf), (rows, 0), (words, end))
-            )
         said = torch.cat(
             (said.gather(1, rows[:, :, None].expand(-1, -1, said.shape[2])), words[:, :, None]), 2
         )
@@ -151,7 +147,3 @@ def penalize(length: int, alpha: float) -> float:
 
 def _ranked(sentence: _Sentence, beam: int) -> list[Hypothesis]:
     return sorted(sentence.finished, key=lambda hypothesis: -hypothesis.score)[:beam]
-
-
-def _widen(x: Tensor, width: int, fill: float) -> Tensor:
-    return torch.nn.functional.pad(x, (0, width - x.shape[1]), value=fill)

@@ -2,7 +2,9 @@
 
 Vaswani et al. 2017, "Attention Is All You Need", arXiv 1706.03762, section 3.2.
 The three input projections share one matrix, so that self-attention projects in a single product
-and cross-attention in two.
+and cross-attention in two. The keys' bias is there, as in every implementation, but not added: it
+shifts all scores of a query alike, which softmax ignores. Its true gradient is zero; the rounding
+noise in its place would be blown up by Adam to full steps that no two layouts of a batch share.
 """
 
 import math
@@ -48,29 +50,36 @@ class MultiHeadAttention(nn.Module):
         nn.init.zeros_(self.input.bias)
         nn.init.zeros_(self.output.bias)
 
-    def forward(self, x: Tensor, packing: Packing, *, causal: bool = False) -> Tensor:
-        """Attend among the tokens of each sequence. x: (N, D)"""
-        query, key, value = self._split(packing.unpack(self.input(x)), 3)  # (B, H, T, D/H)
-        # To the right of a causal query there is only what it may not see anyway.
-        visible = None if causal else packing.visible
+    def forward(
+        self,
+        x: Tensor,
+        packing: Packing,
+        memory: Tensor | None = None,
+        memory_packing: Packing | None = None,
+        *,
+        causal: bool = False,
+    ) -> Tensor:
+        """Attend among the tokens of each sequence, or to its memory. x: (N, D), memory: (M, D)"""
+        if memory is not None and memory_packing is not None:
+            remembered = self.remember(memory, memory_packing)
+            query = self._split(packing.unpack(self._project_query(x)), 1)[0]  # (B, H, T, D/H)
+            key, value, visible = remembered.keys, remembered.values, remembered.visible
+        else:
+            query, key, value = self._split(packing.unpack(self._project(x)), 3)
+            # To the right of a causal query there is only what it may not see anyway.
+            visible = None if causal else packing.visible
         return self.output(packing.pack(self._attend(query, key, value, visible, causal)))
 
-    def cross(self, x: Tensor, packing: Packing, memory: Memory) -> Tensor:
-        """Attend from each sequence to its memory. x: (N, D)"""
-        query = self._split(packing.unpack(self._project_query(x)), 1)[0]
-        attended = self._attend(query, memory.keys, memory.values, memory.visible, False)
-        return self.output(packing.pack(attended))
-
     def remember(self, memory: Tensor, packing: Packing) -> Memory:
-        """Keys and values of the encoder's states, for `cross`. memory: (N, D)"""
+        """Keys and values of the encoder's states, to attend to. memory: (M, D)"""
         size = self.hidden_size
-        projected = F.linear(memory, self.input.weight[size:], self.input.bias[size:])
+        projected = F.linear(memory, self.input.weight[size:], self._bias()[size:])
         key, value = self._split(packing.unpack(projected), 2)
         return Memory(key, value, packing.visible)
 
     def step(self, x: Tensor, cache: KeyValueCache) -> Tensor:
         """Attend from the newest token of each row to all its tokens so far. x: (R, D)"""
-        query, key, value = self._split(self.input(x)[:, None], 3)  # (R, H, 1, D/H)
+        query, key, value = self._split(self._project(x)[:, None], 3)  # (R, H, 1, D/H)
         keys, values = cache.append(key, value)
         return self.output(self._attend(query, keys, values, None, False)[:, 0])
 
@@ -83,6 +92,14 @@ class MultiHeadAttention(nn.Module):
         query = self._split(self._project_query(grid), 1)[0]
         attended = self._attend(query, memory.keys, memory.values, memory.visible, False)
         return self.output(attended.reshape(x.shape))
+
+    def _project(self, x: Tensor) -> Tensor:
+        return F.linear(x, self.input.weight, self._bias())
+
+    def _bias(self) -> Tensor:
+        """The input bias with zeros for the keys."""
+        query, key, value = self.input.bias.chunk(3)
+        return torch.cat((query, torch.zeros_like(key), value))
 
     def _project_query(self, x: Tensor) -> Tensor:
         return F.linear(

@@ -32,6 +32,6 @@ def keep_mask(x: Tensor, probability: float) -> Tensor:
     """0 with the given probability, else 1 / (1 - it): shaped and typed as x."""
     draws = torch.empty((x.numel() + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
     sixteen_bits = draws.view(torch.int16)[: x.numel()].view(x.shape)
-    threshold = round(probability * _LEVELS)
+    threshold = min(round(probability * _LEVELS), _LEVELS - 1)
     kept = sixteen_bits >= threshold - _LEVELS // 2
     return kept.to(x.dtype).mul_(_LEVELS / (_LEVELS - threshold))

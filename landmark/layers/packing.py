@@ -14,19 +14,24 @@ from torch import Tensor
 class Packing:
     """Where each packed token stands in the padded grid of its batch."""
 
-    def __init__(self, lengths: Tensor) -> None:
+    def __init__(
+        self, lengths: Tensor, max_length: int | None = None, num_tokens: int | None = None
+    ) -> None:
         self.lengths = lengths
         self.batch_size = lengths.numel()
-        self.max_length = int(lengths.max()) if self.batch_size else 0
-        self.num_tokens = int(lengths.sum())
+        self.max_length = int(lengths.max()) if max_length is None else max_length
+        self.num_tokens = int(lengths.sum()) if num_tokens is None else num_tokens
 
     @classmethod
     def full(cls, batch_size: int, length: int, device: torch.device | None = None) -> "Packing":
         """The packing of sequences that all have the same length."""
-        return cls(torch.full((batch_size,), length, device=device))
+        lengths = torch.full((batch_size,), length, device=device)
+        return cls(lengths, length, batch_size * length)
 
     def to(self, device: torch.device) -> "Packing":
-        return self if self.lengths.device == device else Packing(self.lengths.to(device))
+        if self.lengths.device == device:
+            return self
+        return Packing(self.lengths.to(device), self.max_length, self.num_tokens)
 
     @property
     def is_full(self) -> bool:

@@ -32,31 +32,35 @@ def projected_cross_entropy(
     if torch.is_autocast_enabled(hidden.device.type):
         dtype = torch.get_autocast_dtype(hidden.device.type)
         hidden, weight = hidden.to(dtype), weight.to(dtype)
-    return ProjectionLoss(*_ChunkedLoss.apply(hidden, weight, labels, label_smoothing))
+    # Asked here: inside a Function's forward, gradients are always off.
+    learning = torch.is_grad_enabled() and (hidden.requires_grad or weight.requires_grad)
+    return ProjectionLoss(*_ChunkedLoss.apply(hidden, weight, labels, label_smoothing, learning))
 
 
 class _ChunkedLoss(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, hidden: Tensor, weight: Tensor, labels: Tensor, smoothing: float
+        ctx: Any, hidden: Tensor, weight: Tensor, labels: Tensor, smoothing: float, learning: bool
     ) -> tuple[Tensor, Tensor, Tensor]:
-        wanted = ctx.needs_input_grad[0] or ctx.needs_input_grad[1]
-        hidden_gradient = torch.empty_like(hidden) if wanted else None
-        weight_gradient = torch.zeros_like(weight) if wanted else None
-        sums = torch.zeros(
-            3,
-            dtype=torch.float64 if hidden.dtype == torch.float64 else torch.float32,
-            device=hidden.device,
-        )
+        # Sums over many chunks are kept in single precision at least, whatever the inputs have.
+        dtype = torch.float64 if hidden.dtype == torch.float64 else torch.float32
+        sums = torch.zeros(3, dtype=dtype, device=hidden.device)
+        hidden_gradient = torch.empty_like(hidden) if learning else None
+        weight_gradient = torch.zeros_like(weight, dtype=dtype) if learning else None
         rows = max(1, _CHUNK_ELEMENTS // weight.shape[0])
         for start in range(0, len(hidden), rows):
             part = slice(start, start + rows)
-            logits = (hidden[part] @ weight.T).to(sums.dtype)
+            logits = (hidden[part] @ weight.T).to(dtype)
             sums += _measure(logits, labels[part], smoothing)
             if hidden_gradient is not None and weight_gradient is not None:
                 gradient = logits.to(hidden.dtype)  # _measure turned the logits into this
                 torch.mm(gradient, weight, out=hidden_gradient[part])
-                weight_gradient.addmm_(gradient.T, hidden[part])
+                if hidden.dtype == dtype:
+                    weight_gradient.addmm_(gradient.T, hidden[part])
+                else:
+                    weight_gradient += gradient.T @ hidden[part]
+        if weight_gradient is not None:
+            weight_gradient = weight_gradient.to(weight.dtype)
         ctx.save_for_backward(hidden_gradient, weight_gradient)
         loss_sum, nll_sum, correct = sums.clone().unbind()
         ctx.mark_non_differentiable(nll_sum, correct)
@@ -69,6 +73,7 @@ class _ChunkedLoss(torch.autograd.Function):
         return (
             hidden_gradient * scale.to(hidden_gradient.dtype),
             weight_gradient * scale.to(weight_gradient.dtype),
+            None,
             None,
             None,
         )

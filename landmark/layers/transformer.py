@@ -68,9 +68,8 @@ class DecoderBlock(nn.Module):
     ) -> Tensor:
         """x: (N, D), memory: (M, D)"""
         x = self.around_attention(x, lambda x: self.attention(x, packing, causal=True))
-        remembered = self.cross_attention.remember(memory, memory_packing)
         x = self.around_cross_attention(
-            x, lambda x: self.cross_attention.cross(x, packing, remembered)
+            x, lambda x: self.cross_attention(x, packing, memory, memory_packing)
         )
         return self.around_feedforward(x, self.feedforward)
 

@@ -68,8 +68,8 @@ class ScheduledOptimizer:
             if name not in by_name:
                 raise UserError(f"the saved optimiser has {name!r}, which this model has not")
             parameter = by_name[name]
-            device = value.device if key == "step" else parameter.device
-            self.torch.state[parameter][key] = value.to(device).clone()
+            # Fused kernels want the step count beside the parameter too.
+            self.torch.state[parameter][key] = value.to(parameter.device).clone()
 
 
 def _build(parameters: list[nn.Parameter], config: OptimizerConfig) -> torch.optim.Optimizer:

@@ -1,6 +1,6 @@
 """The anatomy of a network: each layer's shape, parameters and multiply-accumulates."""
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from landmark.layers.attention import MultiHeadAttention
+from landmark.layers.dropout import Dropout
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,10 @@ class Anatomy:
     macs: int
 
 
-def dissect(module: nn.Module, inputs: Sequence[Any], auxiliary: tuple[str, ...] = ()) -> Anatomy:
-    """Run a module (on the meta device) once and count; shared parameters count once."""
+def dissect(
+    module: nn.Module, compute: Callable[[Any], Any], auxiliary: tuple[str, ...] = ()
+) -> Anatomy:
+    """Let `compute` run a module once (on the meta device) and count; shared parameters once."""
     shapes: dict[str, tuple[int, ...]] = {}
     handles = [_watch(name, child, shapes) for name, child in module.named_modules() if name]
     for child in module.modules():
@@ -41,23 +44,23 @@ def dissect(module: nn.Module, inputs: Sequence[Any], auxiliary: tuple[str, ...]
             child.observer = _ignore
     counter = FlopCounterMode(display=False)
     with counter, torch.no_grad():
-        module.eval()(*inputs)
+        compute(module.eval())
     for handle in handles:
         handle.remove()
     flops = {
         key.partition(".")[2]: sum(ops.values()) for key, ops in counter.get_flop_counts().items()
     }
-    owners = _owned_parameters(module)
+    owned = _owned_parameters(module)
     rows = tuple(
         LayerRow(
             name,
             type(child).__name__,
-            shapes.get(name, ()),
-            owners.get(name, 0),
+            shapes[name],
+            sum(count for owner, count in owned.items() if f"{owner}.".startswith(f"{name}.")),
             flops.get(name, 0) // 2,
         )
         for name, child in module.named_modules()
-        if name in shapes and not any(True for _ in child.children())
+        if name in shapes and _is_row(name, child, module)
     )
     counts = [
         (name.startswith(auxiliary) if auxiliary else False, parameter.numel())
@@ -66,6 +69,15 @@ def dissect(module: nn.Module, inputs: Sequence[Any], auxiliary: tuple[str, ...]
     extra = sum(number for is_auxiliary, number in counts if is_auxiliary)
     total = sum(number for _, number in counts) - extra
     return Anatomy(rows, total, extra, counter.get_total_flops() // 2)
+
+
+def _is_row(name: str, child: nn.Module, module: nn.Module) -> bool:
+    """Attention is one row; of everything else, the innermost modules that compute."""
+    inside_attention = isinstance(module.get_submodule(name.rpartition(".")[0]), MultiHeadAttention)
+    if isinstance(child, MultiHeadAttention):
+        return True
+    idle = isinstance(child, (nn.Identity, Dropout))
+    return not (inside_attention or idle or any(True for _ in child.children()))
 
 
 def _watch(name: str, child: nn.Module, shapes: dict[str, tuple[int, ...]]) -> Any:

@@ -59,7 +59,8 @@ class Network:
 
     name: str
     build: Callable[[], nn.Module]
-    inputs: Callable[[], tuple[Any, ...]]
+    compute: Callable[[Any], Any]
+    """From the built module: one input's way through it, to count by."""
     published_parameters: int | None = None
     note: str = ""
     auxiliary: tuple[str, ...] = ()

@@ -110,11 +110,11 @@ TASKS.add(
 def _network(variant: str, parameters: int | None, note: str) -> Network:
     config = dataclasses.replace(VARIANTS[variant], vocab_size=37_000)
 
-    def inputs() -> tuple[torch.Tensor, Packing, torch.Tensor, Packing]:
+    def compute(model: Translator) -> torch.Tensor:
         tokens, packing = torch.zeros(128, dtype=torch.int64, device="meta"), Packing.full(1, 128)
-        return tokens, packing, tokens, packing
+        return model.logits(model(tokens, packing, tokens, packing))
 
-    return Network(f"transformer-{variant}", partial(Translator, config), inputs, parameters, note)
+    return Network(f"transformer-{variant}", partial(Translator, config), compute, parameters, note)
 
 
 add_system(

@@ -13,7 +13,7 @@ def main() -> int:
     parser.add_argument("--split", default="train", help=f"one of {', '.join(SPLITS)}")
     parser.add_argument("--count", type=int, default=10, help="how many pairs")
     parser.add_argument("--seed", type=int, default=1, help="another seed, other pairs")
-    parser.add_argument("--depth", type=int, help=f"members of the coordination, 1 to {LARGEST_DEPTH}")
+    parser.add_argument("--depth", type=int, help=f"coordinated parts, 1 to {LARGEST_DEPTH}")
     parser.add_argument("--alignment", action="store_true", help="also print the word alignment")
     arguments = parser.parse_args()
     try:

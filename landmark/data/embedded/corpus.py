@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 from landmark.core.errors import UserError
 from landmark.data.embedded import english, german
+from landmark.data.embedded.features import special_objects
 from landmark.data.embedded.inventory import embedded_inventory, hash_bucket
 from landmark.data.embedded.lexicon import lexicon_digest
-from landmark.data.embedded.phrase_sampler import PERSONAL
-from landmark.data.embedded.sentence_sampler import COORDINATED_SHARE, SentenceSampler
+from landmark.data.embedded.sampler.phrase import PERSONAL
+from landmark.data.embedded.sampler.sentence import COORDINATED_SHARE, SentenceSampler
 from landmark.data.embedded.syntax import Clause, NounPhrase, Predicate, Sentence
 
 SPLITS = ("train", "valid", "test", "test-compositional", "test-structural")
@@ -28,6 +29,7 @@ LARGEST_COUNT = {
     "test-compositional": 50_000,
     "test-structural": 50_000,
 }
+GOAL_PHENOMENA = {"held-out": "held-out-pair", "subject-only": "noun-as-object"}
 FEWEST_WORDS = 3
 MOST_WORDS = 27  # without a depth asked for
 MOST_FAILURES = 20_000  # draws in a row without a new sentence
@@ -48,9 +50,7 @@ class SentencePair:
     phenomenon: str
 
 
-def draw(
-    split: str, count: int, seed: int = 1, depth: int | None = None
-) -> Iterator[SentencePair]:
+def draw(split: str, count: int, seed: int = 1, depth: int | None = None) -> Iterator[SentencePair]:
     """Distinct pairs of a split, always the same for the same arguments.
 
     With `depth` every sentence has a coordination of exactly so many members (1 is none).
@@ -65,7 +65,7 @@ def check_request(split: str, count: int, depth: int | None) -> None:
         raise UserError(f"unknown split '{split}' (known: {', '.join(SPLITS)})")
     if not 0 <= count <= LARGEST_COUNT[split]:
         raise UserError(
-            f"count {count} is out of range: split '{split}' gives 0 to {LARGEST_COUNT[split]} pairs"
+            f"count {count} is out of range: '{split}' gives 0 to {LARGEST_COUNT[split]} pairs"
         )
     if depth is not None and not 1 <= depth <= LARGEST_DEPTH:
         raise UserError(f"depth {depth} is out of range (1 to {LARGEST_DEPTH})")
@@ -78,7 +78,7 @@ def generate(split: str, count: int, seed: int, depth: int | None) -> Iterator[S
     failures = 0
     while len(seen) < count:
         if failures > MOST_FAILURES:
-            raise UserError(f"split '{split}' gives only {len(seen)} pairs with this seed and depth")
+            raise UserError(f"'{split}' gives only {len(seen)} pairs with this seed and depth")
         failures += 1
         members, goal = plan(split, sampler.rng, depth)
         drawn = sampler.sentence(members, goal)
@@ -89,9 +89,9 @@ def generate(split: str, count: int, seed: int, depth: int | None) -> Iterator[S
         if depth is None and members < DEEP and not FEWEST_WORDS < len(words) <= MOST_WORDS:
             continue
         source = join_words(words)
-        if source in seen or belongs_elsewhere(split, goal, members, source):
+        if source in seen or split_of(sentence, source) != split:
             continue
-        pair = build_pair(sentence, words, bits, goal_name(goal) or phenomenon)
+        pair = build_pair(sentence, words, bits, GOAL_PHENOMENA.get(goal, phenomenon))
         if pair.target == EXAMPLE_TARGET:
             continue
         seen.add(source)
@@ -111,21 +111,18 @@ def plan(split: str, rng: random.Random, depth: int | None) -> tuple[int, str]:
     return usual, ""
 
 
-def goal_name(goal: str) -> str:
-    """The phenomenon of a sentence drawn for an object."""
-    return {"held-out": "held-out-pair", "subject-only": "noun-as-object"}.get(goal, "")
-
-
-def belongs_elsewhere(split: str, goal: str, depth: int, source: str) -> bool:
-    """Whether a sentence without special objects belongs to another split, by its hash."""
-    if goal:
-        return False
+def split_of(sentence: Sentence, source: str) -> str:
+    """The split a sentence belongs to, by its objects, its depth and a hash; "" for none."""
+    special = special_objects(sentence, embedded_inventory())
+    if special:
+        return {"held-out": "test-compositional", "subject-only": "test-structural"}.get(
+            special, ""
+        )
     bucket = hash_bucket(source, 40)
-    if depth >= DEEP and bucket % 2:
-        return split != "test-structural"
+    if len(sentence.clauses) >= DEEP and bucket % 2:
+        return "test-structural"
     share = bucket // 2
-    owner = "valid" if share == 0 else "test" if share == 1 else "train"
-    return split != owner
+    return "valid" if share == 0 else "test" if share == 1 else "train"
 
 
 def join_words(words: list[str]) -> str:
@@ -138,19 +135,14 @@ def build_pair(
 ) -> SentencePair:
     """Write the German side and align it with the English one."""
     target_words, target_bits = german.write_sentence(sentence)
-    alignment = tuple(
-        (i, j)
-        for i, mine in enumerate(bits)
-        if mine
-        for j, other in enumerate(target_bits)
-        if mine & other
-    )
+    positions = list(enumerate(target_bits))
+    alignment = [(i, j) for i, mine in enumerate(bits) for j, other in positions if mine & other]
     return SentencePair(
         source=join_words(words),
         target=join_words(target_words),
         source_words=tuple(words),
         target_words=tuple(target_words),
-        alignment=alignment,
+        alignment=tuple(alignment),
         phenomenon=phenomenon,
     )
 

@@ -107,8 +107,7 @@ def verb_group(
     base = verb.base if verb is not None else "be"
     needs_support = predicate.negated or inverted
     if modal is not None:
-        tail = [(word, predicate.mark << 3) for word in modal.tail]
-        tail = [(word, bits | finite) for word, bits in tail]
+        tail = [(word, finite) for word in modal.tail]
         if modal.is_auxiliary:
             return [(modal.english, finite)], [*tail, (base, lexical)]
         return modal_verb(predicate, person, needs_support, tail)
@@ -205,9 +204,6 @@ def write_attribute(out: list[Token], phrase: AdjectivePhrase) -> None:
     if phrase.degree is not None:
         out.append((phrase.degree.english[0], phrase.mark << 1))
     out.append((phrase.adjective.english, phrase.mark))
-    if phrase.conjunction is not None and phrase.second is not None:
-        out.append((phrase.conjunction.english[0], phrase.mark << 2))
-        out.append((phrase.second.english, phrase.mark << 3))
 
 
 def write_infinitive(out: list[Token], predicate: Predicate) -> None:

@@ -127,3 +127,8 @@ class Lexicon:
     modals: tuple[Modal, ...]
     numerals: tuple[Expression, ...]
     subjunctions: tuple[Subjunction, ...]
+
+
+def word_pair(english: str, german: str) -> Expression:
+    """An English word and its German one."""
+    return Expression((english,), (german,), (1,), (1,), "word")

@@ -133,7 +133,7 @@ def verb_group(predicate: Predicate, person: int) -> tuple[str, list[Token], str
 
 def finite_bits(predicate: Predicate, bracket: list[Token]) -> int:
     """A finite verb stands for the whole verb unless the right bracket holds the lexical one."""
-    return predicate.mark | (predicate.mark << 3) | (0 if bracket else predicate.mark << 1)
+    return predicate.mark | (0 if bracket else predicate.mark << 1)
 
 
 def object_case(predicate: Predicate) -> int:
@@ -181,9 +181,6 @@ def write_attribute(out: list[Token], phrase: AdjectivePhrase) -> None:
     if phrase.degree is not None:
         out.append((phrase.degree.german[0], phrase.mark << 1))
     out.append((phrase.adjective.german, phrase.mark))
-    if phrase.conjunction is not None and phrase.second is not None:
-        out.append((phrase.conjunction.german[0], phrase.mark << 2))
-        out.append((phrase.second.german, phrase.mark << 3))
 
 
 def write_infinitive(out: list[Token], predicate: Predicate) -> None:

@@ -7,12 +7,21 @@ import random
 import zlib
 from bisect import bisect
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import accumulate
 from typing import Generic, TypeVar
 
-from landmark.data.embedded.entry import Adjective, Expression, Lexicon, Name, Noun, Preposition, Verb
+from landmark.data.embedded.entry import (
+    Adjective,
+    Expression,
+    Lexicon,
+    Name,
+    Noun,
+    Preposition,
+    Verb,
+)
 from landmark.data.embedded.lexicon import embedded_lexicon
+from landmark.data.embedded.morphology import MASCULINE
 
 Item = TypeVar("Item")
 
@@ -20,9 +29,9 @@ ZIPF_OFFSET = 10.0  # the weight of rank r is 1 / (r + offset)
 HELD_OUT_SHARE = 12  # one verb-object pair of this many
 FEWEST_OBJECTS = 8  # a verb with fewer objects loses none of them
 NEVER_HELD_OUT = ("eat", "apple")  # the lecture's example must be learnable
-OBJECT_FRAMES = frozenset(
-    ("transitive", "dative", "ditransitive", "prepositional", "placement")
-)
+OBJECT_FRAMES = frozenset(("transitive", "dative", "ditransitive", "prepositional", "placement"))
+DWELLINGS = frozenset(("city", "village", "house", "flat", "hotel", "castle", "island"))
+SCENES = frozenset(("building", "room", "place", "landscape", "vehicle", "structure"))
 SIMPLE_FRAMES = OBJECT_FRAMES | {"intransitive", "located", "motion"}
 
 
@@ -72,11 +81,19 @@ class Inventory:
         self.transitive_verbs = self._by_frame(frozenset(("transitive", "dative")))
         self.free_nouns = tuple(noun for noun in nouns if not noun.subject_only)
         self.place_nouns = self.nouns_where(lambda noun: noun.place is not None)
+        self.scene_nouns = self.nouns_where(
+            lambda noun: noun.place is not None and bool(noun.classes & SCENES)
+        )
         self.direction_nouns = self.nouns_where(lambda noun: noun.direction is not None)
         self.far_nouns = self.nouns_where(
             lambda noun: noun.direction is not None and bool(noun.classes & {"place", "landscape"})
         )
-        self.professions = self.nouns_where(lambda noun: "profession" in noun.classes)
+        self.dwellings = self.nouns_where(
+            lambda noun: noun.place is not None and bool(noun.classes & DWELLINGS)
+        )
+        self.professions = self.nouns_where(
+            lambda noun: "profession" in noun.classes and noun.gender == MASCULINE
+        )
         self.described = zipf_choice(nouns, [noun for noun in nouns if self.adjectives(noun)])
         self._prepare_objects()
         self._prepare_expressions()
@@ -96,12 +113,14 @@ class Inventory:
         self.objects: dict[Verb, Choice[Noun]] = {}
         self.held_out_objects: dict[Verb, Choice[Noun]] = {}
         self.subject_only_objects: dict[Verb, Choice[Noun]] = {}
+        self.held_out: dict[Verb, frozenset[Noun]] = {}
         for verb in self.lexicon.verbs:
             possible = [noun for noun in nouns if noun.classes & verb.object]
             free = [noun for noun in possible if not noun.subject_only]
             held_out = [noun for noun in free if self.is_held_out(verb, noun)]
             kept = [noun for noun in free if not self.is_held_out(verb, noun)]
             late = [n for n in possible if n.subject_only and not self.is_held_out(verb, n)]
+            self.held_out[verb] = frozenset(n for n in possible if self.is_held_out(verb, n))
             self.objects[verb] = zipf_choice(nouns, kept)
             self.held_out_objects[verb] = zipf_choice(nouns, held_out)
             self.subject_only_objects[verb] = zipf_choice(nouns, late)
@@ -143,36 +162,36 @@ class Inventory:
             and self._number_of_objects(verb) >= FEWEST_OBJECTS
         )
 
-    @lru_cache(maxsize=None)  # noqa: B019 -- one inventory lives as long as the process
+    @cache  # noqa: B019 -- one inventory lives as long as the process
     def _number_of_objects(self, verb: Verb) -> int:
         return sum(1 for noun in self.lexicon.nouns if noun.classes & verb.object)
 
-    @lru_cache(maxsize=None)  # noqa: B019
+    @cache  # noqa: B019
     def subjects(self, classes: frozenset[str]) -> Choice[Noun]:
         """Nouns of the classes, in the subject's role."""
         nouns = self.lexicon.nouns
         return zipf_choice(nouns, [noun for noun in nouns if noun.classes & classes])
 
-    @lru_cache(maxsize=None)  # noqa: B019
+    @cache  # noqa: B019
     def others(self, classes: frozenset[str]) -> Choice[Noun]:
         """Nouns of the classes, outside the subject's role."""
         return self.nouns_where(lambda noun: bool(noun.classes & classes))
 
-    @lru_cache(maxsize=None)  # noqa: B019
+    @cache  # noqa: B019
     def adjectives(self, noun: Noun) -> Choice[Adjective]:
         """Adjectives that describe a noun."""
         adjectives = self.lexicon.adjectives
         chosen = [a for a in adjectives if a.classes & noun.classes]
         return zipf_choice(adjectives, chosen)
 
-    @lru_cache(maxsize=None)  # noqa: B019
+    @cache  # noqa: B019
     def verbs_with_object(self, noun: Noun) -> Choice[Verb]:
         """Transitive verbs that meet a noun as their object in training."""
         verbs = self.transitive_verbs.items
         chosen = [verb for verb in verbs if noun in self.objects[verb].items]
         return zipf_choice(self.lexicon.verbs, chosen)
 
-    @lru_cache(maxsize=None)  # noqa: B019
+    @cache  # noqa: B019
     def verbs_with_subject(self, noun: Noun) -> Choice[Verb]:
         """Verbs that take a noun as their subject."""
         verbs = self.verbs.items
@@ -180,13 +199,13 @@ class Inventory:
             self.lexicon.verbs, [verb for verb in verbs if noun.classes & verb.subject]
         )
 
-    @lru_cache(maxsize=None)  # noqa: B019
+    @cache  # noqa: B019
     def times(self, kinds: frozenset[str]) -> Choice[Expression]:
         """Expressions of time of some kinds."""
         times = self.lexicon.times
         return zipf_choice(times, [time for time in times if time.kind in kinds])
 
-    @lru_cache(maxsize=None)  # noqa: B019
+    @cache  # noqa: B019
     def after_preposition(self, preposition: Preposition) -> Choice[Noun]:
         """Nouns that follow a free preposition."""
         return self.others(preposition.classes)

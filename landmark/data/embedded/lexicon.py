@@ -38,13 +38,32 @@ FRAMES = (
     "question",
     "infinitive",
 )
-VERB_FLAGS = ("stative", "preterite", "particle", "far", "jump", "benefit", "source")
+VERB_FLAGS = (
+    "stative",
+    "preterite",
+    "particle",
+    "far",
+    "foot",
+    "jump",
+    "dwelling",
+    "benefit",
+    "source",
+)
 TIMES = ("past", "present", "future", "habit", "now", "any")
-ADVERB_KINDS = ("frequency", "frequency-past", "manner", "manner-plural", "degree", "degree-predicate")
+ADVERB_KINDS = (
+    "frequency",
+    "frequency-past",
+    "manner",
+    "manner-plural",
+    "degree",
+    "degree-predicate",
+)
 ROLES = ("companion", "beneficiary", "direction", "place", "jump", "time", "source")
 NOT_CONCRETE = frozenset(
-    "human animal abstract group message task event audible media subject sport wealth drink food "
-    "language-unit".split()
+    (
+        *("human", "animal", "group", "abstract", "message", "task", "event", "audible", "media"),
+        *("subject", "sport", "wealth", "drink", "food", "language-unit"),
+    )
 )
 COLUMNS = {
     "nouns": "english plural german german_plural genitive gender classes place direction",
@@ -242,6 +261,8 @@ def build_adjective(row: Row, known: frozenset[str]) -> Adjective:
     """An adjective with the classes it describes."""
     german = row.text("german")
     stem = row.optional("stem") or german
+    if stem.endswith("e"):
+        raise row.error(f"the stem '{stem}' must lose its e before endings")
     return Adjective(row.text("english"), german, stem, known_classes(row, "classes", known))
 
 

@@ -13,7 +13,6 @@ from landmark.data.embedded.entry import (
     Name,
     Noun,
     Preposition,
-    Subjunction,
     Verb,
 )
 
@@ -87,20 +86,18 @@ Adverbial = FixedPhrase | PrepositionalPhrase
 
 @dataclass(slots=True)
 class AdjectivePhrase:
-    """A predicative adjective. Bits: adjective, degree, conjunction, second adjective."""
+    """A predicative adjective. Bits: adjective, degree."""
 
     mark: int
     adjective: Adjective
     degree: Expression | None = None
-    conjunction: Expression | None = None
-    second: Adjective | None = None
 
 
 @dataclass(slots=True)
 class Predicate:
     """A verb (the copula if none) with its arguments and adverbials.
 
-    Bits: finite verb, then lexical verb, negation, tail of a modal verb, object clause.
+    Bits: finite verb, then lexical verb, negation.
     """
 
     mark: int
@@ -160,8 +157,8 @@ def write_fixed(out: list[Token], words: tuple[str, ...], bits: tuple[int, ...],
         out.append((word, pattern * mark))
 
 
-def finish(out: list[Token], is_question: bool, final_mark: int) -> tuple[list[str], list[int]]:
-    """Words and bits of a sentence: no doubled or final comma, a capital, a closing mark."""
+def tidy_commas(out: list[Token]) -> tuple[list[str], list[int]]:
+    """Words and bits without doubled commas and without a comma at the end."""
     words: list[str] = []
     bits: list[int] = []
     for word, mask in out:
@@ -173,6 +170,15 @@ def finish(out: list[Token], is_question: bool, final_mark: int) -> tuple[list[s
     if words[-1] == COMMA:
         words.pop()
         bits.pop()
+    return words, bits
+
+
+def finish(out: list[Token], is_question: bool, final_mark: int) -> tuple[list[str], list[int]]:
+    """Words and bits of a sentence with its capital letter and its closing mark."""
+    words = [word for word, _ in out]
+    bits = [mask for _, mask in out]
+    if COMMA in words:
+        words, bits = tidy_commas(out)
     words[0] = words[0][0].upper() + words[0][1:]
     words.append("?" if is_question else ".")
     bits.append(final_mark)

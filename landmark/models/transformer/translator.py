@@ -10,7 +10,6 @@ import dataclasses
 from typing import Annotated, Any, Literal
 
 import torch
-import torch.nn.functional as F
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
@@ -181,7 +180,8 @@ class Translator(nn.Module):
 
     def logits(self, hidden: Tensor) -> Tensor:
         """(N, D) -> (N, V)"""
-        return F.linear(hidden, self.output.weight)
+        logits: Tensor = self.output(hidden)
+        return logits
 
     def blocks(self) -> list[DecoderBlock]:
         return [block for block in self.decoder if isinstance(block, DecoderBlock)]

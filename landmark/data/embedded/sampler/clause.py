@@ -4,8 +4,10 @@ import random
 
 from landmark.data.embedded.entry import Noun, Verb
 from landmark.data.embedded.inventory import Choice, Inventory
-from landmark.data.embedded.phrase_sampler import HUMAN, PhraseSampler
+from landmark.data.embedded.morphology import MASCULINE
+from landmark.data.embedded.sampler.phrase import HUMAN, PhraseSampler
 from landmark.data.embedded.syntax import (
+    Adverbial,
     Clause,
     FixedPhrase,
     NounPhrase,
@@ -13,6 +15,7 @@ from landmark.data.embedded.syntax import (
     PrepositionalPhrase,
 )
 
+LOOSE_TENSES = Choice(("present", "past", "future"), (4, 4, 1))
 TENSES = Choice(("past", "present", "future", "modal"), (38, 36, 12, 14))
 TIME_KINDS = {
     "past": frozenset(("past", "habit", "any")),
@@ -23,7 +26,6 @@ TIME_KINDS = {
     "modal": frozenset(("future", "any")),
 }
 PLACE_FRAMES = frozenset(("intransitive", "transitive", "dative", "prepositional"))
-COPULA_CLASSES = frozenset(("human", "animal"))
 
 
 class ClauseSampler(PhraseSampler):
@@ -58,9 +60,10 @@ class ClauseSampler(PhraseSampler):
         return self.noun_phrase(self.inventory.subjects(verb.subject).draw(self.rng), plain)
 
     def tense_and_modal(self, predicate: Predicate, tense: str) -> None:
-        """Set the tense; "modal" draws a modal verb."""
-        if tense != "modal":
-            predicate.tense = tense
+        """Set the tense; "modal" draws a modal verb, which a stative verb does not take."""
+        verb = predicate.verb
+        if tense != "modal" or (verb is not None and "stative" in verb.flags):
+            predicate.tense = "present" if tense == "modal" else tense
             return
         predicate.modal = self.inventory.modals.draw(self.rng)
         predicate.tense = "past" if predicate.modal.is_past else "present"
@@ -101,10 +104,10 @@ class ClauseSampler(PhraseSampler):
             phrase = self.object(verb, subject, predicate.negated)
             predicate.prepositional = PrepositionalPhrase(self.mark(), verb.preposition, phrase)
         elif frame == "located":
-            predicate.place = self.place()
+            predicate.place = self.dwelling() if "dwelling" in verb.flags else self.place()
         elif frame == "motion":
             is_jump = "jump" in verb.flags
-            predicate.place = self.by_role("jump") if is_jump else self.direction("far" in verb.flags)
+            predicate.place = self.by_role("jump") if is_jump else self.direction(verb.flags)
         elif frame == "placement":
             predicate.prepositional = self.target(verb)
 
@@ -140,22 +143,24 @@ class ClauseSampler(PhraseSampler):
         """Draw time, place, manner, company and frequency."""
         verb = predicate.verb
         assert verb is not None
+        if "stative" in verb.flags:
+            richness *= 0.4
         chance = self.rng.random() / richness if richness else 1.0
-        if chance < 0.3:
+        if chance < 0.34:
             predicate.time = self.fitting_time(predicate)
         elif predicate.negated:
             pass
-        elif chance < 0.4 and "stative" not in verb.flags and verb.frame != "located":
+        elif chance < 0.44 and "stative" not in verb.flags and verb.frame != "located":
             manners = self.inventory.plural_manners if subject.is_plural else self.inventory.manners
             predicate.manner = FixedPhrase(self.mark(), manners.draw(self.rng))
-        elif chance < 0.5 and predicate.modal is None:
+        elif chance < 0.54 and predicate.modal is None:
             self.frequency(predicate)
         chance = self.rng.random() / richness if richness else 1.0
         if verb.frame not in PLACE_FRAMES or "stative" in verb.flags:
             return
-        if chance < 0.16:
+        if chance < 0.2:
             predicate.place = self.place()
-        elif chance < 0.24 and not predicate.negated:
+        elif chance < 0.28 and not predicate.negated:
             predicate.companion = self.company(verb)
 
     def frequency(self, predicate: Predicate) -> None:
@@ -174,7 +179,7 @@ class ClauseSampler(PhraseSampler):
             return self.by_role("source")
         return self.by_role("companion")
 
-    def fitting_time(self, predicate: Predicate) -> "FixedPhrase | PrepositionalPhrase | None":
+    def fitting_time(self, predicate: Predicate) -> Adverbial | None:
         """An expression of time that the tense allows; the English perfect allows none."""
         if predicate.aspect == "perfect":
             return None
@@ -217,29 +222,56 @@ class ClauseSampler(PhraseSampler):
         phrase = subject or self.noun_phrase(noun)
         is_plain = phrase.determiner in ("definite", "this", "none") and phrase.numeral is None
         predicate.negated = is_plain and self.happens(0.15)
-        if "human" in noun.classes and self.happens(0.25):
+        if "human" in noun.classes and is_masculine(phrase) and self.happens(0.25):
             predicate.attribute = self.profession(phrase.is_plural)
         elif subject is None and noun.classes & LOCATED_CLASSES and self.happens(0.3):
-            predicate.place = self.place()
+            predicate.place = self.place(of_thing=True)
         else:
-            predicate.attribute = self.adjective_phrase(noun)
+            predicate.attribute = self.adjective_phrase(noun, predicate.negated)
         if richness and self.happens(0.15 * richness):
             predicate.time = self.fitting_time(predicate)
         return Clause(self.mark(), phrase, predicate)
+
+    def fronted(self, clause: Clause) -> Clause:
+        """Perhaps move time or place before the subject."""
+        predicate = clause.predicate
+        if predicate.time is not None and self.happens(0.35):
+            clause.front = "time"
+        elif (
+            predicate.place is not None
+            and predicate.verb is not None
+            and predicate.verb.frame not in ("motion", "located")
+            and self.happens(0.2)
+        ):
+            clause.front = "place"
+        return clause
+
+    def simple_clause(self, tense: str = "", richness: float = 0.6) -> Clause:
+        """A clause with a full verb or the copula."""
+        if self.happens(0.2):
+            return self.copula_clause(tense, richness)
+        return self.clause(tense, richness)
 
     def person_noun(self) -> Noun:
         """A noun whose adjectives suit a pronoun or a name."""
         return self.inventory.professions.items[0]
 
     def profession(self, is_plural: bool) -> NounPhrase:
-        """"A good teacher": with an adjective, so that German keeps the article."""
+        """What somebody is, with an adjective, so that German keeps the article."""
         noun = self.inventory.professions.draw(self.rng)
         adjective = self.inventory.adjectives(noun).draw(self.rng)
         determiner = "none" if is_plural else "indefinite"
         person = 5 if is_plural else 2
-        return NounPhrase(
-            self.mark(), person, is_plural, noun, determiner, adjective=adjective
-        )
+        return NounPhrase(self.mark(), person, is_plural, noun, determiner, adjective=adjective)
+
+
+def is_masculine(phrase: NounPhrase) -> bool:
+    """Whether a masculine noun can be said of somebody: our professions have one gender each."""
+    if phrase.name is not None:
+        return phrase.name.gender == MASCULINE
+    if phrase.noun is not None:
+        return phrase.is_plural or phrase.noun.gender == MASCULINE
+    return phrase.pronoun is not None and phrase.pronoun.subject != "she"
 
 
 ONTO_CLASSES = frozenset(("table", "chair", "bed", "sofa", "desk", "shelf", "carpet", "bench"))

@@ -73,19 +73,19 @@ class PhraseSampler:
     def __init__(self, inventory: Inventory, rng: random.Random) -> None:
         self.inventory = inventory
         self.rng = rng
-        self.next_bit = 1
+        self.next_mark = 2
         self.addressee = ""
 
     def start(self) -> None:
         """Forget the previous sentence; bit 0 belongs to the closing mark."""
-        self.next_bit = 1
+        self.next_mark = 2
         self.addressee = ""
 
     def mark(self) -> int:
         """The first bit of a new node."""
-        bit = self.next_bit
-        self.next_bit = bit + BITS_PER_NODE
-        return 1 << bit
+        mark = self.next_mark
+        self.next_mark = mark << BITS_PER_NODE
+        return mark
 
     def happens(self, probability: float) -> bool:
         """A weighted coin."""
@@ -152,7 +152,7 @@ class PhraseSampler:
         if simple or "bare" in noun.classes:
             return phrase
         adjectives = self.inventory.adjectives(noun)
-        if adjectives and self.rng.random() < 0.27:
+        if adjectives and self.rng.random() < 0.32:
             phrase.adjective = adjectives.draw(self.rng)
             if self.rng.random() < 0.08 and determiner in ("indefinite", "none"):
                 phrase.degree = self.inventory.degrees.draw(self.rng)
@@ -170,11 +170,13 @@ class PhraseSampler:
         determiner = "definite" if "relation" not in owner.classes else POSSESSIVES.draw(self.rng)
         return NounPhrase(self.mark(), 2, False, owner, determiner)
 
-    def adjective_phrase(self, noun: Noun) -> AdjectivePhrase:
-        """A predicative adjective for a noun."""
+    def adjective_phrase(self, noun: Noun, negated: bool) -> AdjectivePhrase:
+        """A predicative adjective for a noun; after "not" only very and too go before it."""
         phrase = AdjectivePhrase(self.mark(), self.inventory.adjectives(noun).draw(self.rng))
         if self.happens(0.3):
-            phrase.degree = self.inventory.predicate_degrees.draw(self.rng)
+            degree = self.inventory.predicate_degrees.draw(self.rng)
+            if not negated or degree.english[0] in ("very", "too"):
+                phrase.degree = degree
         return phrase
 
     def prepositional(self, preposition: Preposition, noun: Noun) -> PrepositionalPhrase:
@@ -191,21 +193,31 @@ class PhraseSampler:
         noun = self.inventory.after_preposition(preposition).draw(self.rng)
         return self.prepositional(preposition, noun)
 
-    def place(self) -> Adverbial:
-        """Where something happens."""
+    def place(self, of_thing: bool = False) -> Adverbial:
+        """Where something happens, or where a thing is."""
         chance = self.rng.random()
         if chance < 0.12:
             return self.town(IN_TOWN)
         if chance < 0.32:
             return self.by_role("place")
-        noun = self.inventory.place_nouns.draw(self.rng)
+        nouns = self.inventory.place_nouns if of_thing else self.inventory.scene_nouns
+        noun = nouns.draw(self.rng)
         assert noun.place is not None
         return self.prepositional(noun.place, noun)
 
-    def direction(self, is_far: bool) -> Adverbial:
-        """Where somebody goes."""
+    def dwelling(self) -> Adverbial:
+        """Where somebody lives."""
+        if self.happens(0.4):
+            return self.town(IN_TOWN)
+        noun = self.inventory.dwellings.draw(self.rng)
+        assert noun.place is not None
+        return self.prepositional(noun.place, noun)
+
+    def direction(self, flags: frozenset[str]) -> Adverbial:
+        """Where somebody goes; nobody walks to a town, and only towns and such are far."""
         chance = self.rng.random()
-        if chance < (0.6 if is_far else 0.15):
+        is_far = "far" in flags
+        if chance < (0.6 if is_far else 0.15) and "foot" not in flags:
             return self.town(TO_TOWN)
         if chance < 0.45 and not is_far:
             return self.by_role("direction")
@@ -227,4 +239,4 @@ class PhraseSampler:
 
 
 HUMAN = frozenset(("human",))
-POSSESSED = frozenset(("thing", "property", "relation", "building", "clothing", "animal", "idea"))
+POSSESSED = frozenset(("thing", "property", "relation", "clothing", "pet", "idea"))

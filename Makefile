@@ -1,0 +1,30 @@
+# make run: set up, train the first translator, use it.   make test: set up, check everything.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+BIN := .venv/bin
+
+.PHONY: run test clean
+
+run: .venv/installed
+	@$(BIN)/landmark demo
+
+test: .venv/installed-dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+.venv/installed: pyproject.toml constraints.txt | .venv/bin/python
+	@echo "Installing landmark and what it needs into .venv (once)"
+	@$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	@touch $@
+
+.venv/installed-dev: pyproject.toml constraints.txt | .venv/bin/python
+	@echo "Installing landmark with its development tools into .venv (once)"
+	@$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@ .venv/installed
+
+clean:
+	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,1 @@
+"""Drawing abstract sentences from the inventory, from phrases up to whole sentences."""

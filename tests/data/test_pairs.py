@@ -1,0 +1,132 @@
+import numpy as np
+import pytest
+
+from landmark.data.pairs import BatchConfig, PairSamples, collate_pairs, cut_by_budget, pack_sources
+from landmark.data.shards import ShardWriter, TokenStore
+
+BEGIN, END = 1, 2
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> TokenStore:
+    """500 pairs of 1 to 20 tokens a side, alike in length, in several shards."""
+    folder = tmp_path_factory.mktemp("store")
+    random = np.random.default_rng(0)
+    with ShardWriter(folder, ("source", "target"), 1000, 2000) as writer:
+        for _ in range(500):
+            length = random.integers(1, 18)
+            writer.write(
+                [random.integers(4, 1000, length + random.integers(0, 4)) for _ in range(2)]
+            )
+    return TokenStore(folder)
+
+
+def samples(store: TokenStore, seed: int = 1, shuffle: bool = True, **config: int) -> PairSamples:
+    return PairSamples(store, BatchConfig(**config), seed, BEGIN, END, shuffle)
+
+
+def cost(store: TokenStore, number: int) -> int:
+    """Tokens of the longer side, with </s>."""
+    return max(len(store["source", number]), len(store["target", number])) + 1
+
+
+@pytest.mark.parametrize("shuffle", [True, False])
+@pytest.mark.parametrize("tokens", [10, 64, 300, 100_000])
+@pytest.mark.parametrize("pool", [1, 7])
+def test_every_pair_comes_once_an_epoch_within_the_budget(
+    store: TokenStore, tokens: int, pool: int, shuffle: bool
+) -> None:
+    for epoch in range(2):
+        plan = samples(store, tokens=tokens, pool=pool, shuffle=shuffle).plan(epoch)
+        assert sorted(number for batch in plan for number in batch) == list(range(500))
+        for batch in plan:
+            spent = sum(cost(store, int(number)) for number in batch)
+            assert spent <= tokens or len(batch) == 1
+
+
+def test_batches_use_most_of_the_budget(store: TokenStore) -> None:
+    plan = samples(store, tokens=300, pool=5).plan(0)
+    total = sum(cost(store, number) for number in range(500))
+    assert len(plan) < 1.25 * total / 300
+
+
+def test_batches_hold_pairs_of_like_lengths(store: TokenStore) -> None:
+    def padding(plan: list[np.ndarray]) -> float:
+        """The share of a padded grid that holds no token."""
+        lengths = [store.lengths["target"][batch] for batch in plan]
+        return 1 - sum(l.sum() for l in lengths) / sum(l.max() * len(l) for l in lengths)  # noqa: E741
+
+    assert padding(samples(store, tokens=200, pool=20).plan(0)) < 0.1
+    random = np.random.default_rng(0).permutation(500)
+    assert padding(np.array_split(random, 30)) > 0.3
+
+
+def test_the_same_seed_gives_the_same_plan_and_another_epoch_or_seed_another(
+    store: TokenStore,
+) -> None:
+    def plan(seed: int, epoch: int) -> list[list[int]]:
+        return [batch.tolist() for batch in samples(store, seed, tokens=100, pool=5).plan(epoch)]
+
+    assert plan(1, 0) == plan(1, 0)
+    assert plan(1, 0) != plan(1, 1)
+    assert plan(1, 0) != plan(2, 0)
+    # Not only the order of the batches, but who meets whom.
+    assert {frozenset(batch) for batch in plan(1, 0)} != {frozenset(b) for b in plan(1, 1)}
+
+
+def test_batches_do_not_come_in_the_order_of_length(store: TokenStore) -> None:
+    plan = samples(store, tokens=100, pool=1000).plan(0)
+    lengths = [store.lengths["target"][batch].mean() for batch in plan]
+    assert abs(np.corrcoef(lengths, range(len(lengths)))[0, 1]) < 0.5
+
+
+def test_without_shuffling_the_plan_is_the_same_every_epoch(store: TokenStore) -> None:
+    first, second = (samples(store, shuffle=False, tokens=100).plan(epoch) for epoch in (0, 1))
+    assert all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
+
+
+@pytest.mark.parametrize("budget", [1, 3, 7, 10, 1000])
+def test_cutting_by_budget_is_greedy(budget: int) -> None:
+    random = np.random.default_rng(budget)
+    costs = random.integers(1, 9, 50)
+    order = random.permutation(50)
+    expected: list[list[int]] = []
+    spent = budget + 1
+    for number in order.tolist():
+        if spent + costs[number] > budget:
+            expected.append([])
+            spent = 0
+        expected[-1].append(number)
+        spent += costs[number]
+    assert [run.tolist() for run in cut_by_budget(order, costs, budget)] == expected
+
+
+def test_cutting_nothing_gives_nothing() -> None:
+    assert cut_by_budget(np.zeros(0, np.int64), np.zeros(0, np.int64), 5) == []
+
+
+@pytest.mark.parametrize("kind", [list, lambda s: np.asarray(s, np.uint16)], ids=["list", "uint16"])
+def test_targets_begin_with_begin_and_labels_are_one_ahead(kind) -> None:
+    sources, targets = [[10, 11], [], [12]], [[20], [21, 22, 23], []]
+    batch = collate_pairs([kind(s) for s in sources], [kind(t) for t in targets], BEGIN, END)
+    assert batch.source.tolist() == [10, 11, END, END, 12, END]
+    assert batch.source_packing.lengths.tolist() == [3, 1, 2]
+    assert batch.target.tolist() == [BEGIN, 20, BEGIN, 21, 22, 23, BEGIN]
+    assert batch.labels.tolist() == [20, END, 21, 22, 23, END, END]
+    assert batch.target_packing.lengths.tolist() == [2, 4, 1]
+    assert batch.num_tokens == 7
+
+
+def test_collating_looks_up_the_samples_asked_for(store: TokenStore) -> None:
+    chosen = [499, 0, 250]
+    batch = samples(store).collate(0, chosen)
+    expected = [token for n in chosen for token in [*store["source", n].tolist(), END]]
+    assert batch.source.tolist() == expected
+    labels = [token for n in chosen for token in [*store["target", n].tolist(), END]]
+    assert batch.labels.tolist() == labels
+
+
+def test_sources_are_closed_by_the_end_token() -> None:
+    tokens, packing = pack_sources([[5, 6], [7]], END)
+    assert tokens.tolist() == [5, 6, END, 7, END]
+    assert packing.lengths.tolist() == [3, 2]

@@ -1,0 +1,263 @@
+import itertools
+import math
+
+import pytest
+import torch
+
+from landmark.decoding.beam_search import SearchConfig, beam_search, penalize
+from landmark.decoding.stepwise import decode_stepwise
+from landmark.layers.packing import Packing
+from landmark.models.transformer.translator import TransformerConfig, Translator
+
+VOCABULARY, BEGIN, END = 4, 1, 2
+
+
+def table(sentence: int, prefix: tuple[int, ...]) -> list[float]:
+    """Log-probabilities that depend on the sentence and on everything said so far."""
+    seed = sum((place + 1) * 31 * (token + 7) ** 3 for place, token in enumerate(prefix))
+    generator = torch.Generator().manual_seed(seed + 101 * sentence)
+    return torch.randn(VOCABULARY, generator=generator).log_softmax(0).tolist()
+
+
+class PrefixState:
+    """Remembers, for each row, its sentence and what it said; and the sentences kept."""
+
+    def __init__(self, sentences: int, beam: int) -> None:
+        self.rows = [(number, (BEGIN,)[:0]) for number in range(sentences) for _ in range(beam)]
+        self.sentences, self.beam = list(range(sentences)), beam
+
+    def select_rows(self, rows: torch.Tensor) -> None:
+        self.rows = [self.rows[row] for row in rows.tolist()]
+
+    def select_sentences(self, sentences: torch.Tensor) -> None:
+        self.sentences = [self.sentences[place] for place in sentences.tolist()]
+
+
+class TableSpeaker:
+    """Speaks from the table; its rows must stay in the order of the sentences kept."""
+
+    def __init__(self) -> None:
+        self.batch_sizes: list[int] = []
+
+    def step(self, tokens: torch.Tensor, state: PrefixState) -> torch.Tensor:
+        owners = [number for number in state.sentences for _ in range(state.beam)]
+        assert [sentence for sentence, _ in state.rows] == owners
+        self.batch_sizes.append(len(tokens))
+        state.rows = [
+            (sentence, (*said, token))
+            for (sentence, said), token in zip(state.rows, tokens.tolist(), strict=True)
+        ]
+        logits = torch.tensor([table(sentence, said) for sentence, said in state.rows])
+        return 3 + logits  # any constant: a speaker gives logits
+
+
+def search(limits: list[int], beam: int, alpha: float, speaker: TableSpeaker | None = None):
+    state = PrefixState(len(limits), beam)
+    return beam_search(speaker or TableSpeaker(), state, limits, BEGIN, END, beam, alpha)
+
+
+def exhaustive(sentence: int, limit: int, alpha: float) -> list[tuple[tuple[int, ...], float]]:
+    """Everything that can be said within the limit, with its penalised score, best first."""
+    words = [token for token in range(VOCABULARY) if token != END]
+    found = []
+    for length in range(limit + 1):
+        for said in itertools.product(words, repeat=length):
+            spoken = (*said, END) if length < limit else said
+            total = sum(
+                table(sentence, (BEGIN, *spoken[:place]))[token]
+                for place, token in enumerate(spoken)
+            )
+            found.append((said, total / ((5 + len(spoken)) / 6) ** alpha))
+    return sorted(found, key=lambda pair: -pair[1])
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.6, 1.5])
+def test_a_beam_as_wide_as_the_tree_equals_exhaustive_search(alpha: float) -> None:
+    limits = [3, 1, 2, 3]
+    beam = 1 + 3 + 9 + 27  # ended after 0, 1, 2 words, or cut at the limit of 3
+    for sentence, hypotheses in enumerate(search(limits, beam, alpha)):
+        expected = exhaustive(sentence, limits[sentence], alpha)
+        assert [h.tokens for h in hypotheses] == [words for words, _ in expected]
+        assert [h.score for h in hypotheses] == pytest.approx(
+            [score for _, score in expected], abs=1e-5
+        )
+
+
+def test_the_length_penalty_can_change_which_is_best() -> None:
+    best = {
+        alpha: [hypotheses[0].tokens for hypotheses in search([3] * 12, 40, alpha)]
+        for alpha in (0.0, 1.5)
+    }
+    assert best[0.0] != best[1.5]
+    longer = [len(b) - len(a) for a, b in zip(best[0.0], best[1.5], strict=True)]
+    assert min(longer) >= 0
+
+
+def beam_by_hand(sentence: int, limit: int, beam: int, alpha: float):
+    """The same search with lists, for one sentence."""
+    going, finished = [((), 0.0)], []
+    for length in range(1, limit + 1):
+        candidates = [
+            ((*said, token), total + gain)
+            for said, total in going
+            for token, gain in enumerate(table(sentence, (BEGIN, *said)))
+        ]
+        candidates.sort(key=lambda pair: -pair[1])
+        penalty = ((5 + length) / 6) ** alpha
+        finished += [
+            (said[:-1], total / penalty) for said, total in candidates[:beam] if said[-1] == END
+        ]
+        going = [pair for pair in candidates if pair[0][-1] != END][:beam]
+        if len(finished) >= beam:
+            break
+        if length == limit:
+            finished += [(said, total / penalty) for said, total in going]
+    return sorted(finished, key=lambda pair: -pair[1])[:beam]
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.6])
+@pytest.mark.parametrize("beam", [1, 2, 3, 5])
+def test_narrow_beams_equal_a_search_with_lists(beam: int, alpha: float) -> None:
+    limits = [6, 2, 8, 1, 6, 6, 8, 8]
+    for sentence, hypotheses in enumerate(search(limits, beam, alpha)):
+        expected = beam_by_hand(sentence, limits[sentence], beam, alpha)
+        assert [h.tokens for h in hypotheses] == [words for words, _ in expected]
+        assert [h.score for h in hypotheses] == pytest.approx(
+            [score for _, score in expected], abs=1e-5
+        )
+
+
+def test_hypotheses_are_sorted_distinct_and_scored_by_the_penalty() -> None:
+    for sentence, hypotheses in enumerate(search([6] * 8, 4, 0.6)):
+        scores = [hypothesis.score for hypothesis in hypotheses]
+        assert len(hypotheses) == 4
+        assert scores == sorted(scores, reverse=True)
+        assert len({hypothesis.tokens for hypothesis in hypotheses}) == 4
+        for hypothesis in hypotheses:
+            ended = (END,) if len(hypothesis.tokens) < 6 else ()
+            spoken = (*hypothesis.tokens, *ended)
+            total = sum(
+                table(sentence, (BEGIN, *spoken[:place]))[token]
+                for place, token in enumerate(spoken)
+            )
+            assert hypothesis.log_probability == pytest.approx(total, abs=1e-5)
+            assert hypothesis.score == pytest.approx(
+                total / ((5 + len(spoken)) / 6) ** 0.6, abs=1e-5
+            )
+
+
+def test_finished_sentences_leave_the_batch() -> None:
+    beam, limits = 2, [9, 1, 3, 9, 9, 5, 9, 9]
+    speaker = TableSpeaker()
+    search(limits, beam, 0.0, speaker)
+    sizes = speaker.batch_sizes
+    assert sizes[0] == len(limits) * beam
+    assert sizes == sorted(sizes, reverse=True)
+    # Each sentence alone takes as many steps as it takes in company.
+    alone = []
+    for sentence in range(len(limits)):
+        steps = 0
+        for steps in range(1, limits[sentence] + 1):  # the first limit at which nothing changes
+            at_most = beam_by_hand(sentence, steps, beam, 0.0)
+            if all(len(words) < steps for words, _ in at_most):
+                break
+        alone.append(steps)
+    expected = [beam * sum(steps > time for steps in alone) for time in range(max(alone))]
+    assert sizes == expected
+
+
+def test_beam_one_is_greedy() -> None:
+    limits = [6, 2, 8, 1, 6, 6, 8, 8]
+    greedy = decode_stepwise(TableSpeaker(), PrefixState(8, 1), limits, BEGIN, END)
+    for alone, beamed in zip(greedy, search(limits, 1, 0.6), strict=True):
+        assert [alone.tokens] == [hypothesis.tokens for hypothesis in beamed]
+        assert beamed[0].log_probability == pytest.approx(alone.log_probability, abs=1e-5)
+
+
+def test_no_sentences_give_no_hypotheses() -> None:
+    assert search([], 3, 0.6) == []
+
+
+def test_the_length_penalty_is_wus_equation_14() -> None:
+    assert penalize(1, 0.6) == pytest.approx(1.0)
+    assert penalize(7, 1.0) == pytest.approx(2.0)
+    assert penalize(25, 0.6) == pytest.approx(5**0.6)
+    assert penalize(25, 0.0) == 1.0
+
+
+def test_the_longest_translation_grows_with_the_source() -> None:
+    config = SearchConfig(max_ratio=1.5, max_extra=10)
+    assert config.max_length(1) == 11
+    assert config.max_length(20) == 40
+
+
+# With a real model
+
+
+class Uncached:
+    """The same model, computing every prefix from nothing at every step."""
+
+    def __init__(self, model: Translator, sources: list[list[int]]) -> None:
+        self.model, self.sources = model, sources
+
+    def step(self, tokens: torch.Tensor, state: PrefixState) -> torch.Tensor:
+        state.rows = [
+            (sentence, (*said, token))
+            for (sentence, said), token in zip(state.rows, tokens.tolist(), strict=True)
+        ]
+        sources = [self.sources[sentence] for sentence, _ in state.rows]
+        said = [list(words) for _, words in state.rows]
+        hidden = self.model(*packed(sources), *packed(said))
+        ends = torch.tensor([len(row) for row in said]).cumsum(0) - 1
+        return self.model.logits(hidden[ends])
+
+
+def packed(sentences: list[list[int]]) -> tuple[torch.Tensor, Packing]:
+    lengths = torch.tensor([len(sentence) for sentence in sentences])
+    return torch.tensor([token for sentence in sentences for token in sentence]), Packing(lengths)
+
+
+def small_model(norm: str) -> Translator:
+    torch.manual_seed(2)
+    model = Translator(
+        TransformerConfig(
+            vocab_size=20, hidden_size=16, inner_size=32, num_heads=2,
+            encoder_layers=2, decoder_layers=2, norm=norm, max_length=40,
+        )
+    ).eval()  # fmt: skip
+    with torch.no_grad():  # make </s> likely enough that some hypotheses end
+        model.output.weight = torch.nn.Parameter(1.5 * model.output.weight)
+        model.output.weight[END] += 0.2
+    return model
+
+
+SOURCES = [[5, 6, 7, 8, 2], [9, 2], [4, 10, 11, 2], [12, 2], [13, 14, 15, 16, 17, 18, 2]]
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+@pytest.mark.parametrize("beam", [1, 3])
+def test_search_with_caches_equals_search_without(norm: str, beam: int) -> None:
+    model = small_model(norm)
+    limits = [9, 5, 12, 12, 12]
+    with torch.inference_mode():
+        state = model.start(*packed(SOURCES), beam, max(limits))
+    cached = beam_search(model, state, limits, BEGIN, END, beam, 0.6)
+    uncached = beam_search(
+        Uncached(model, SOURCES), PrefixState(5, beam), limits, BEGIN, END, beam, 0.6
+    )
+    lengths = [len(h.tokens) for hypotheses in cached for h in hypotheses]
+    assert len(set(lengths)) > 1
+    for quick, slow in zip(cached, uncached, strict=True):
+        assert [h.tokens for h in quick] == [h.tokens for h in slow]
+        assert [h.score for h in quick] == pytest.approx([h.score for h in slow], abs=1e-4)
+
+
+def test_beam_one_is_greedy_with_a_real_model() -> None:
+    model = small_model("post")
+    limits = [9, 5, 12, 12, 12]
+    with torch.inference_mode():
+        states = [model.start(*packed(SOURCES), 1, 12) for _ in range(2)]
+    greedy = decode_stepwise(model, states[0], limits, BEGIN, END)
+    beamed = beam_search(model, states[1], limits, BEGIN, END, 1, 0.0)
+    assert [h.tokens for h in greedy] == [h[0].tokens for h in beamed]
+    assert all(math.isfinite(h.score) for h in greedy)

@@ -1,0 +1,151 @@
+import copy
+
+import pytest
+import torch
+from torch import nn
+
+from landmark.core.errors import UserError
+from landmark.optim.optimizer import OptimizerConfig, ScheduledOptimizer
+
+
+def network() -> nn.Module:
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(5, 7), nn.Tanh(), nn.Linear(7, 3))
+
+
+def rates(step: int) -> float:
+    return 0.05 / step
+
+
+def learn(model: nn.Module, step: int, update) -> None:
+    """One step on data that depends on the step only."""
+    data = torch.randn(11, 5, generator=torch.Generator().manual_seed(step))
+    model.zero_grad()
+    model(data).square().mean().backward()
+    update()
+
+
+def ours(model: nn.Module, config: OptimizerConfig) -> ScheduledOptimizer:
+    return ScheduledOptimizer(model, config, rates)
+
+
+def step_ours(optimizer: ScheduledOptimizer, model: nn.Module, step: int) -> None:
+    assert optimizer.set_rate(step) == rates(step)
+    learn(model, step, optimizer.torch.step)
+
+
+REFERENCES = {
+    "adam": lambda p: torch.optim.Adam(p, lr=0, betas=(0.9, 0.98), eps=1e-9, fused=False),
+    "adam with decay": lambda p: torch.optim.Adam(
+        p, lr=0, betas=(0.8, 0.95), eps=1e-6, weight_decay=0.1, fused=False
+    ),
+    "adamw": lambda p: torch.optim.AdamW(
+        p, lr=0, betas=(0.9, 0.98), eps=1e-9, weight_decay=0.1, fused=False
+    ),
+    "sgd": lambda p: torch.optim.SGD(p, lr=0, fused=False),
+    "sgd with momentum": lambda p: torch.optim.SGD(
+        p, lr=0, momentum=0.9, weight_decay=0.1, fused=False
+    ),
+}
+CONFIGS = {
+    "adam": OptimizerConfig(),
+    "adam with decay": OptimizerConfig(betas=(0.8, 0.95), epsilon=1e-6, weight_decay=0.1),
+    "adamw": OptimizerConfig(name="adamw", weight_decay=0.1),
+    "sgd": OptimizerConfig(name="sgd"),
+    "sgd with momentum": OptimizerConfig(name="sgd", momentum=0.9, weight_decay=0.1),
+}
+
+
+@pytest.mark.parametrize("method", CONFIGS)
+def test_fused_steps_equal_torchs_plain_ones(method: str) -> None:
+    mine, its = network(), network()
+    optimizer, reference = ours(mine, CONFIGS[method]), REFERENCES[method](its.parameters())
+    start = copy.deepcopy(mine.state_dict())
+    for step in range(1, 21):
+        step_ours(optimizer, mine, step)
+        reference.param_groups[0]["lr"] = rates(step)
+        learn(its, step, reference.step)
+    for name, value in its.state_dict().items():
+        assert not torch.allclose(value, start[name])
+        torch.testing.assert_close(mine.state_dict()[name], value, rtol=1e-5, atol=1e-6)
+
+
+def test_adam_is_the_papers_algorithm() -> None:
+    model = nn.Linear(1, 1, bias=False)
+    optimizer = ours(model, OptimizerConfig())
+    weight = model.weight.item()
+    first = second = 0.0
+    for step, gradient in enumerate([0.3, -2.0, 0.01, 5.0], 1):
+        model.weight.grad = torch.tensor([[gradient]])
+        optimizer.set_rate(step)
+        optimizer.torch.step()
+        first = 0.9 * first + 0.1 * gradient
+        second = 0.98 * second + 0.02 * gradient**2
+        unbiased = first / (1 - 0.9**step), second / (1 - 0.98**step)
+        weight -= rates(step) * unbiased[0] / (unbiased[1] ** 0.5 + 1e-9)
+        assert model.weight.item() == pytest.approx(weight, rel=1e-5)
+
+
+@pytest.mark.parametrize("method", CONFIGS)
+def test_a_saved_state_continues_bit_exactly(method: str) -> None:
+    model = network()
+    optimizer = ours(model, CONFIGS[method])
+    for step in range(1, 6):
+        step_ours(optimizer, model, step)
+    weights = copy.deepcopy(model.state_dict())
+    saved = {name: tensor.clone() for name, tensor in optimizer.state_dict().items()}
+    again = network()
+    again.load_state_dict(weights)
+    restored = ours(again, CONFIGS[method])
+    restored.load_state_dict(saved)
+    fresh = network()
+    fresh.load_state_dict(weights)
+    forgetful = ours(fresh, CONFIGS[method])
+    for step in range(6, 11):
+        step_ours(optimizer, model, step)
+        step_ours(restored, again, step)
+        step_ours(forgetful, fresh, step)
+    for name, value in model.state_dict().items():
+        assert torch.equal(again.state_dict()[name], value)
+        if method != "sgd":  # which has nothing to remember
+            assert not torch.equal(fresh.state_dict()[name], value)
+
+
+def test_a_loaded_state_is_a_copy() -> None:
+    model = network()
+    optimizer = ours(model, OptimizerConfig())
+    step_ours(optimizer, model, 1)
+    saved = optimizer.state_dict()
+    before = {name: tensor.clone() for name, tensor in saved.items()}
+    twin = network()
+    restored = ours(twin, OptimizerConfig())
+    restored.load_state_dict(saved)
+    step_ours(restored, twin, 2)
+    assert all(torch.equal(saved[name], before[name]) for name in saved)
+
+
+def test_state_is_named_by_parameter() -> None:
+    model = network()
+    optimizer = ours(model, OptimizerConfig())
+    assert optimizer.state_dict() == {}
+    step_ours(optimizer, model, 1)
+    assert set(optimizer.state_dict()) == {
+        f"{name}.{key}"
+        for name in ("0.weight", "0.bias", "2.weight", "2.bias")
+        for key in ("step", "exp_avg", "exp_avg_sq")
+    }
+
+
+def test_the_state_of_another_model_is_refused() -> None:
+    model = network()
+    optimizer = ours(model, OptimizerConfig())
+    with pytest.raises(UserError, match=r"'9\.weight'"):
+        optimizer.load_state_dict({"9.weight.exp_avg": torch.zeros(1)})
+
+
+@pytest.mark.parametrize(
+    "values", [{"betas": (0.9, 1.0)}, {"epsilon": 0.0}, {"weight_decay": -1}, {"name": "adamm"}]
+)
+def test_values_out_of_range_are_refused(values: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match="validation error"):
+        OptimizerConfig(**values)

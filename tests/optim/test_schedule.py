@@ -1,0 +1,62 @@
+import math
+
+import pytest
+
+from landmark.optim.schedule import ScheduleConfig, learning_rate
+
+
+def rate(step: int, max_steps: int = 1000, hidden_size: int = 512, **changes: object) -> float:
+    return learning_rate(ScheduleConfig(**changes), step, hidden_size, max_steps)
+
+
+@pytest.mark.parametrize("step", [1, 2, 1000, 3999, 4000, 4001, 100_000])
+def test_noam_is_the_papers_equation_3(step: int) -> None:
+    expected = 512**-0.5 * min(step**-0.5, step * 4000**-1.5)
+    assert rate(step) == pytest.approx(expected, rel=1e-12)
+
+
+def test_noam_peaks_at_the_end_of_the_warmup_with_the_base_models_0_0007() -> None:
+    assert rate(4000) == pytest.approx(0.000698771, rel=1e-5)
+    assert rate(3999) < rate(4000) > rate(4001)
+    assert rate(4000, rate=2.0, hidden_size=128) == pytest.approx(4 * rate(4000))
+
+
+def test_inverse_square_root_grows_to_its_peak_and_halves_at_four_times_the_warmup() -> None:
+    shape = {"name": "inverse-sqrt", "rate": 0.002, "warmup_steps": 100}
+    assert rate(1, **shape) == pytest.approx(0.002 / 100)
+    assert rate(50, **shape) == pytest.approx(0.001)
+    assert rate(100, **shape) == pytest.approx(0.002)
+    assert rate(400, **shape) == pytest.approx(0.001)
+    assert rate(10_000, **shape) == pytest.approx(0.0002)
+
+
+def test_inverse_square_root_has_the_shape_of_noam() -> None:
+    peak = 512**-0.5 * 4000**-0.5
+    for step in (1, 100, 4000, 9999):
+        assert rate(step, name="inverse-sqrt", rate=peak) == pytest.approx(rate(step))
+
+
+def test_cosine_goes_from_its_peak_to_its_floor() -> None:
+    shape = {"name": "cosine", "rate": 0.4, "warmup_steps": 200}
+    assert rate(100, **shape) == pytest.approx(0.2)
+    assert rate(200, **shape) == pytest.approx(0.4)
+    assert rate(400, **shape) == pytest.approx(0.2 * (1 + math.cos(math.pi / 4)))
+    assert rate(600, **shape) == pytest.approx(0.2)
+    assert rate(1000, **shape) == pytest.approx(0, abs=1e-12)
+    assert rate(5000, **shape) == pytest.approx(0, abs=1e-12)
+    assert rate(1000, floor=0.1, **shape) == pytest.approx(0.04)
+    assert rate(200, floor=0.1, **shape) == pytest.approx(0.4)
+
+
+def test_constant_stays_after_its_warmup() -> None:
+    shape = {"name": "constant", "rate": 0.01, "warmup_steps": 10}
+    assert [rate(step, **shape) for step in (1, 5, 10, 11, 100_000)] == pytest.approx(
+        [0.001, 0.005, 0.01, 0.01, 0.01]
+    )
+
+
+@pytest.mark.parametrize("name", ["noam", "inverse-sqrt", "cosine", "constant"])
+def test_without_warmup_the_first_step_has_the_peak_rate(name: str) -> None:
+    rates = [rate(step, name=name, rate=0.5, warmup_steps=0) for step in range(1, 30)]
+    assert rates[0] == max(rates)
+    assert rates[0] == pytest.approx(0.5 * (512**-0.5 if name == "noam" else 1))
