@@ -3,6 +3,7 @@
 import os
 import re
 import sys
+from typing import Any
 
 import typer
 
@@ -29,7 +30,9 @@ app.command("doctor")(inspection.doctor)
 app.command("demo")(demo.demo)
 
 # The base of all of the parser's complaints (typer does not export it by name).
-_CommandLineError = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
+_CommandLineError: Any = next(
+    base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException"
+)
 _CHECKPOINT = re.compile(r"auto|latest|best|averaged|\d+|step-\d+")
 
 
@@ -46,7 +49,7 @@ def run(arguments: list[str]) -> int:
     except UserError as error:
         return _complain(str(error), 2)
     except _CommandLineError as error:
-        return _complain(error.format_message(), 2)  # type: ignore[attr-defined]
+        return _complain(error.format_message(), 2)
     except (KeyboardInterrupt, typer.Abort):
         return _complain("interrupted", 130)
     except BrokenPipeError:  # the reader of our output left, as `head` does

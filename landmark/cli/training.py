@@ -18,7 +18,12 @@ def train(
         list[str] | None, typer.Argument(help="Settings to change, as model.dropout=0.2.")
     ] = None,
     run: Annotated[
-        Path | None, typer.Option(help="The run directory; by default runs/RECIPE.")
+        Path | None,
+        typer.Option(
+            "--run",
+            "--run-directory",  # torchrun takes --run for its own --run-path
+            help="Where the run goes; by default runs/RECIPE.",
+        ),
     ] = None,
     resume: Annotated[
         str | None,

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +87,7 @@ def train(
     target = Run(Path(run) if run else Path("runs") / Path(recipe).stem)
     device = choose_device(config.device)
     set_threads(config.threads)
-    with distributed.process_group(device), target.locked():
+    with distributed.process_group(device), _lock(target):
         resuming = (target.folder / RECIPE).is_file()
         distributed.wait_for_all()
         if resuming and resume is None:
@@ -105,6 +106,11 @@ def train(
             session.add_tensorboard()
         session.train(profile)
     return target
+
+
+def _lock(run: Run) -> AbstractContextManager[None]:
+    """The first process holds the run's lock for all of them."""
+    return run.locked() if distributed.is_main() else nullcontext()
 
 
 def _prepare(config: RunConfig, run: Run, report: Report) -> None:

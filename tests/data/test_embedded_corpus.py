@@ -30,7 +30,7 @@ from landmark.data.embedded.syntax import Sentence
 INVENTORY = embedded_inventory()
 LEXICON = INVENTORY.lexicon
 COUNTS = {
-    "train": 12_000,
+    "train": 8_000,
     "valid": 250,
     "test": 250,
     "test-compositional": 800,
@@ -39,10 +39,8 @@ COUNTS = {
 
 
 @cache
-def pairs(
-    split: str, count: int, seed: int = 1, depth: int | None = None
-) -> tuple[SentencePair, ...]:
-    return tuple(draw(split, count, seed, depth))
+def pairs(split: str, seed: int = 1) -> tuple[SentencePair, ...]:
+    return tuple(draw(split, COUNTS[split], seed))
 
 
 @cache

@@ -367,6 +367,29 @@ SENTENCES: list[tuple[Sentence, str, str]] = [
         "Er hat oft eine Zeitung im Park gelesen.",
     ),
     (
+        statement(cl(np("definite children"), vp("play/transitive", object=np("none football"),
+                  place=pp(PARK, np("definite park"))))),
+        "The children play football in the park.",
+        "Die Kinder spielen im Park Fußball.",
+    ),
+    (
+        statement(cl(who("he"), vp("drink", object=np("none milk"),
+                  manner=fixed(ADVERBS["slowly"])))),
+        "He drinks milk slowly.",
+        "Er trinkt langsam Milch.",
+    ),
+    (
+        statement(cl(who("he"), vp("drink", "past", object=np("definite milk"),
+                  manner=fixed(ADVERBS["slowly"]), time=fixed(TIMES["today"])))),
+        "He drank the milk slowly today.",
+        "Er hat heute die Milch langsam getrunken.",
+    ),
+    (
+        statement(cl(who("I"), vp("speak", negated=True, object=np("none German")))),
+        "I do not speak German.",
+        "Ich spreche kein Deutsch.",
+    ),
+    (
         statement(cl(who("she"), vp("have", "past", object=np("indefinite cat")))),
         "She had a cat.",
         "Sie hatte eine Katze.",

@@ -29,13 +29,13 @@ def refusal(sources: list[str], targets: list[str]) -> str:
 
 @pytest.mark.parametrize("suffix", ["", ".gz"])
 def test_two_files_are_read_line_by_line(tmp_path: Path, suffix: str) -> None:
-    source = write(tmp_path / f"a.en{suffix}", "one\ntwo\r\n\nthree \u2028\x0c four\n")
+    source = write(tmp_path / f"a.en{suffix}", "one\ntwo\r\n\n three \u2028\x0c four \n")
     target = write(tmp_path / f"a.de{suffix}", "eins\nzwei\n\ndrei")
     assert list(read_pairs([source], [target])) == [
         ("one", "eins"),
         ("two", "zwei"),
         ("", ""),
-        ("three \u2028\x0c four", "drei"),
+        (" three \u2028\x0c four ", "drei"),
     ]
 
 

@@ -127,6 +127,11 @@ def test_restriction_equals_a_loop_over_sorted_tokens(
         assert its == pytest.approx(restricted_by_hand(row, temperature, top_k, top_p), abs=1e-9)
 
 
+def test_a_nucleus_that_has_exactly_the_mass_takes_no_more() -> None:
+    uniform = torch.zeros(1, 4).log_softmax(-1)
+    assert restrict(uniform, SamplingConfig(top_p=0.5)).sort().values.tolist() == [[0, 0, 0.5, 0.5]]
+
+
 def test_draws_come_as_often_as_the_restricted_distribution_says() -> None:
     log_probabilities = torch.tensor([0.4, 0.3, 0.2, 0.1]).log().expand(20_000, 4)
     generator = torch.Generator().manual_seed(0)

@@ -2,8 +2,8 @@
 
 A main clause is front field, finite verb, middle field, right bracket, end field; in a
 subordinate clause the finite verb closes the right bracket. The order of the middle field is
-pronouns, dative, time, frequency, accusative, "nicht", manner, company, place, prepositional
-object, predicative.
+pronouns, dative, time, frequency, definite object, "nicht", manner, indefinite object, company,
+place, prepositional object, predicative.
 """
 
 from landmark.data.embedded.morphology import (
@@ -141,39 +141,56 @@ def object_case(predicate: Predicate) -> int:
     return DATIVE if predicate.verb is not None and predicate.verb.frame == "dative" else ACCUSATIVE
 
 
+def object_position(predicate: Predicate, front: str) -> str:
+    """Where the object stands: a pronoun first, what is new late, Fußball and Deutsch last."""
+    item = predicate.object
+    if item is None or front == "object":
+        return ""
+    if item.pronoun is not None:
+        return "pronoun"
+    if item.noun is not None and "bare" in item.noun.classes and item.conjunct is None:
+        return "bare"
+    return "indefinite" if item.is_indefinite else "definite"
+
+
 def write_middle(out: list[Token], predicate: Predicate, front: str, late: list[Token]) -> None:
-    """Append the middle field after the subject; object clauses' relatives go into `late`."""
+    """Append the middle field after the subject; relative clauses of objects go into `late`."""
     negation = predicate.mark << 2 if predicate.negated else 0
     item, case = predicate.object, object_case(predicate)
-    pronoun_first = item is not None and item.pronoun is not None and front != "object"
-    if pronoun_first and item is not None:
-        write_noun_phrase(out, item, case)
+    position = object_position(predicate, front)
+    attribute = predicate.attribute
+    negated_phrase = item if position in ("indefinite", "bare") else attribute
+    is_kein = isinstance(negated_phrase, NounPhrase) and negated_phrase.is_indefinite
+    kein = negation if is_kein else 0
+
+    def write_object(here: str) -> None:
+        if item is not None and position == here:
+            write_noun_phrase(out, item, case, kein, late)
+
+    write_object("pronoun")
     if predicate.dative is not None and front != "dative":
         write_noun_phrase(out, predicate.dative, DATIVE)
     if predicate.time is not None and front != "time":
         write_adverbial(out, predicate.time)
     if predicate.frequency is not None:
         write_adverbial(out, predicate.frequency)
-    if item is not None and front != "object" and not pronoun_first:
-        absorbed = negation if item.is_indefinite else 0
-        write_noun_phrase(out, item, case, absorbed, late)
-        negation &= ~absorbed
-    attribute = predicate.attribute
-    absorbed = negation if isinstance(attribute, NounPhrase) and attribute.is_indefinite else 0
-    if negation and not absorbed:
+    write_object("definite")
+    if negation and not kein:
         out.append(("nicht", negation))
     if predicate.manner is not None:
         write_adverbial(out, predicate.manner)
+    write_object("indefinite")
     if predicate.companion is not None:
         write_prepositional(out, predicate.companion)
     if predicate.place is not None and front != "place":
         write_adverbial(out, predicate.place)
+    write_object("bare")
     if predicate.prepositional is not None:
         write_prepositional(out, predicate.prepositional, late)
     if isinstance(attribute, AdjectivePhrase):
         write_attribute(out, attribute)
     elif attribute is not None:
-        write_noun_phrase(out, attribute, NOMINATIVE, absorbed)
+        write_noun_phrase(out, attribute, NOMINATIVE, kein)
 
 
 def write_attribute(out: list[Token], phrase: AdjectivePhrase) -> None:

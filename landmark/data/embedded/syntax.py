@@ -17,7 +17,7 @@ from landmark.data.embedded.entry import (
 )
 
 Token = tuple[str, int]
-BITS_PER_NODE = 6
+NOUN_PHRASE_BITS = 6
 COMMA = ","
 
 

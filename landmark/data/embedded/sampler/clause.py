@@ -70,7 +70,7 @@ class ClauseSampler(PhraseSampler):
 
     def predicate(self, verb: Verb, subject: NounPhrase, tense: str, richness: float) -> Predicate:
         """A predicate of a verb for a subject; richness scales the chance of adverbials."""
-        predicate = Predicate(self.mark(), verb=verb)
+        predicate = Predicate(self.mark(3), verb=verb)
         self.tense_and_modal(predicate, tense)
         is_plain = subject.determiner in ("definite", "this", "none") and subject.numeral is None
         if self.rng.random() < 0.13 and is_plain:
@@ -102,7 +102,7 @@ class ClauseSampler(PhraseSampler):
         elif frame == "prepositional":
             assert verb.preposition is not None
             phrase = self.object(verb, subject, predicate.negated)
-            predicate.prepositional = PrepositionalPhrase(self.mark(), verb.preposition, phrase)
+            predicate.prepositional = PrepositionalPhrase(self.mark(1), verb.preposition, phrase)
         elif frame == "located":
             predicate.place = self.dwelling() if "dwelling" in verb.flags else self.place()
         elif frame == "motion":
@@ -152,7 +152,7 @@ class ClauseSampler(PhraseSampler):
             pass
         elif chance < 0.44 and "stative" not in verb.flags and verb.frame != "located":
             manners = self.inventory.plural_manners if subject.is_plural else self.inventory.manners
-            predicate.manner = FixedPhrase(self.mark(), manners.draw(self.rng))
+            predicate.manner = FixedPhrase(self.mark(3), manners.draw(self.rng))
         elif chance < 0.54 and predicate.modal is None:
             self.frequency(predicate)
         chance = self.rng.random() / richness if richness else 1.0
@@ -169,7 +169,7 @@ class ClauseSampler(PhraseSampler):
             return
         is_past = predicate.tense == "past"
         choice = self.inventory.past_frequencies if is_past else self.inventory.frequencies
-        predicate.frequency = FixedPhrase(self.mark(), choice.draw(self.rng))
+        predicate.frequency = FixedPhrase(self.mark(3), choice.draw(self.rng))
 
     def company(self, verb: Verb) -> PrepositionalPhrase:
         """With, without, for or from whom."""
@@ -209,14 +209,14 @@ class ClauseSampler(PhraseSampler):
         verb = verb or self.inventory.verbs.draw(self.rng)
         subject = self.subject(verb)
         predicate = self.predicate(verb, subject, tense or TENSES.draw(self.rng), richness)
-        clause = Clause(self.mark(), subject, predicate)
+        clause = Clause(self.mark(1), subject, predicate)
         self.settle_tense(clause)
         return clause
 
     def copula_clause(self, tense: str = "", richness: float = 1.0) -> Clause:
         """A clause that says what somebody or something is like, or where it is."""
         tense = tense or TENSES.draw(self.rng)
-        predicate = Predicate(self.mark(), tense="present" if tense == "modal" else tense)
+        predicate = Predicate(self.mark(3), tense="present" if tense == "modal" else tense)
         subject = self.human_subject() if self.happens(0.5) else None
         noun = self.inventory.described.draw(self.rng) if subject is None else self.person_noun()
         phrase = subject or self.noun_phrase(noun)
@@ -230,7 +230,7 @@ class ClauseSampler(PhraseSampler):
             predicate.attribute = self.adjective_phrase(noun, predicate.negated)
         if richness and self.happens(0.15 * richness):
             predicate.time = self.fitting_time(predicate)
-        return Clause(self.mark(), phrase, predicate)
+        return Clause(self.mark(1), phrase, predicate)
 
     def fronted(self, clause: Clause) -> Clause:
         """Perhaps move time or place before the subject."""

@@ -28,7 +28,7 @@ class CoordinationSampler(ClauseSampler):
         tense = TENSES.draw(self.rng)
         clauses = [self.fronted(self.simple_clause(tense)) for _ in range(depth)]
         joints = [
-            FixedPhrase(self.mark(), AND if self.happens(0.65) else BUT) for _ in range(depth - 1)
+            FixedPhrase(self.mark(3), AND if self.happens(0.65) else BUT) for _ in range(depth - 1)
         ]
         return Sentence(clauses, joints)
 
@@ -83,7 +83,7 @@ class CoordinationSampler(ClauseSampler):
         first.time = None
         first.aspect = second.aspect = "simple"
         clause.second = second
-        clause.conjunction = FixedPhrase(self.mark(), AND)
+        clause.conjunction = FixedPhrase(self.mark(3), AND)
         self.settle_tense(clause)
         return clause
 
@@ -99,7 +99,7 @@ class CoordinationSampler(ClauseSampler):
         if noun is None or item.is_plural or noun.classes & ANIMATE or "bare" in noun.classes:
             return self.join_predicate(clause, self.another_predicate(clause, 0.3))
         following = self.inventory.verbs_with_object(noun).draw(self.rng)
-        second = Predicate(self.mark(), clause.predicate.tense, following)
+        second = Predicate(self.mark(3), clause.predicate.tense, following)
         if following is verb or following.frame != "transitive" or "human" not in following.subject:
             return self.join_predicate(clause, self.another_predicate(clause, 0.3))
         item.possessor = None

@@ -6,7 +6,7 @@ from landmark.data.embedded.entry import Noun, Preposition
 from landmark.data.embedded.inventory import Choice, Inventory
 from landmark.data.embedded.morphology import DATIVE, PLURAL, RELATIVE
 from landmark.data.embedded.syntax import (
-    BITS_PER_NODE,
+    NOUN_PHRASE_BITS,
     AdjectivePhrase,
     Adverbial,
     FixedPhrase,
@@ -81,10 +81,10 @@ class PhraseSampler:
         self.next_mark = 2
         self.addressee = ""
 
-    def mark(self) -> int:
-        """The first bit of a new node."""
+    def mark(self, bits: int = NOUN_PHRASE_BITS) -> int:
+        """The first bit of a new node that owns so many; few bits keep the alignment fast."""
         mark = self.next_mark
-        self.next_mark = mark << BITS_PER_NODE
+        self.next_mark = mark << bits
         return mark
 
     def happens(self, probability: float) -> bool:
@@ -93,7 +93,7 @@ class PhraseSampler:
 
     def pronoun(self, pronoun: Pronoun) -> NounPhrase:
         """A phrase that is only a pronoun."""
-        return NounPhrase(self.mark(), pronoun.person, pronoun.person >= 3, pronoun=pronoun)
+        return NounPhrase(self.mark(1), pronoun.person, pronoun.person >= 3, pronoun=pronoun)
 
     def name(self) -> NounPhrase:
         """A person's name."""
@@ -172,7 +172,7 @@ class PhraseSampler:
 
     def adjective_phrase(self, noun: Noun, negated: bool) -> AdjectivePhrase:
         """A predicative adjective for a noun; after "not" only very and too go before it."""
-        phrase = AdjectivePhrase(self.mark(), self.inventory.adjectives(noun).draw(self.rng))
+        phrase = AdjectivePhrase(self.mark(2), self.inventory.adjectives(noun).draw(self.rng))
         if self.happens(0.3):
             degree = self.inventory.predicate_degrees.draw(self.rng)
             if not negated or degree.english[0] in ("very", "too"):
@@ -181,7 +181,7 @@ class PhraseSampler:
 
     def prepositional(self, preposition: Preposition, noun: Noun) -> PrepositionalPhrase:
         """A preposition with a short noun phrase."""
-        mark = self.mark()
+        mark = self.mark(1)
         phrase = self.noun_phrase(noun, plain=True, simple=self.happens(0.8))
         if noun.has_plural and phrase.determiner == "none":
             phrase.determiner = "definite"
@@ -229,13 +229,13 @@ class PhraseSampler:
     def town(self, preposition: Preposition) -> PrepositionalPhrase:
         """A town after a preposition."""
         town = NounPhrase(self.mark(), name=self.inventory.towns.draw(self.rng))
-        return PrepositionalPhrase(self.mark(), preposition, town)
+        return PrepositionalPhrase(self.mark(1), preposition, town)
 
     def time(self, kinds: frozenset[str]) -> Adverbial:
         """When something happens."""
         if self.happens(0.07):
             return self.by_role("time")
-        return FixedPhrase(self.mark(), self.inventory.times(kinds).draw(self.rng))
+        return FixedPhrase(self.mark(3), self.inventory.times(kinds).draw(self.rng))
 
 
 HUMAN = frozenset(("human",))

@@ -42,7 +42,7 @@ class QuestionSampler(ClauseSampler):
             subject = self.noun_phrase(self.inventory.subjects(verb.subject).draw(self.rng), True)
             self.ask_which(subject)
         tense = LOOSE_TENSES.draw(self.rng)
-        clause = Clause(self.mark(), subject, self.predicate(verb, subject, tense, 0.6))
+        clause = Clause(self.mark(1), subject, self.predicate(verb, subject, tense, 0.6))
         clause.predicate.negated = False
         self.settle_tense(clause)
         return clause
@@ -66,7 +66,7 @@ class QuestionSampler(ClauseSampler):
             predicate.object = self.pronoun(WHAT)
         else:
             self.ask_which(item)
-        return Clause(self.mark(), subject, predicate, kind="question", front="object")
+        return Clause(self.mark(1), subject, predicate, kind="question", front="object")
 
     def adverbial_question(self) -> Clause:
         """Where, when or why."""
@@ -85,7 +85,7 @@ class QuestionSampler(ClauseSampler):
             predicate.frequency = None
         else:
             expression, clause.front = WHY, "time"
-        setattr(predicate, clause.front, FixedPhrase(self.mark(), expression))
+        setattr(predicate, clause.front, FixedPhrase(self.mark(3), expression))
         if predicate.aspect == "perfect":
             predicate.aspect = "simple"
         return clause

@@ -10,7 +10,7 @@ from landmark.data.embedded.syntax import Clause, NounPhrase, Sentence
 PLURAL_VOCATIVES = (
     Name(("children",), ("Kinder",), ("Kinder",), "person", 0),
     Name(("friends",), ("Freunde",), ("Freunde",), "person", 0),
-    Name(("boys",), ("Jungen",), ("Jungen",), "person", 0),
+    Name(("girls",), ("Mädchen",), ("Mädchen",), "person", 0),
 )
 SINGLE_PLANS = Choice(
     ("statement", "copula", "yes-no-question", "wh-question", "subordinate", "object-clause",
@@ -41,7 +41,7 @@ class SentenceSampler(QuestionSampler, SubordinationSampler, CoordinationSampler
             return None
         if vocative is not None:
             sentence.vocative = vocative
-            sentence.vocative_comma = self.mark()
+            sentence.vocative_comma = self.mark(1)
         return sentence, phenomenon
 
     def vocative(self) -> NounPhrase:

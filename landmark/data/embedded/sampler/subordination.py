@@ -25,7 +25,7 @@ class SubordinationSampler(ClauseSampler):
         self.settle_tense(clause)
         self.settle_tense(adjunct)
         adjunct.kind = "subordinate"
-        adjunct.subjunction = FixedPhrase(self.mark(), subjunction.expression)
+        adjunct.subjunction = FixedPhrase(self.mark(3), subjunction.expression)
         clause.adjunct = adjunct
         clause.adjunct_first = self.happens(0.35)
         clause.adjunct_comma = subjunction.comma
@@ -39,7 +39,7 @@ class SubordinationSampler(ClauseSampler):
         clause = self.clause(tense, 0.0, choice.draw(self.rng))
         inner = self.simple_clause("past" if tense == "past" else "", 0.5)
         inner.kind = "subordinate"
-        inner.subjunction = FixedPhrase(self.mark(), WHETHER if is_question else THAT)
+        inner.subjunction = FixedPhrase(self.mark(3), WHETHER if is_question else THAT)
         clause.predicate.clause = inner
         return clause
 
@@ -75,13 +75,13 @@ class SubordinationSampler(ClauseSampler):
             verbs = self.inventory.verbs_with_subject(noun)
             verb = verbs.draw(self.rng)
             predicate = self.predicate(verb, pronoun, LOOSE_TENSES.draw(self.rng), 0.3)
-            clause = Clause(self.mark(), pronoun, predicate, kind="relative")
+            clause = Clause(self.mark(1), pronoun, predicate, kind="relative")
         elif verbs:
             verb = verbs.draw(self.rng)
             subject = self.subject(verb, plain=True)
-            predicate = Predicate(self.mark(), LOOSE_TENSES.draw(self.rng), verb, object=pronoun)
+            predicate = Predicate(self.mark(3), LOOSE_TENSES.draw(self.rng), verb, object=pronoun)
             self.aspect(predicate)
-            clause = Clause(self.mark(), subject, predicate, kind="relative", front="object")
+            clause = Clause(self.mark(1), subject, predicate, kind="relative", front="object")
         else:
             return
         self.settle_tense(clause)
@@ -94,7 +94,7 @@ class SubordinationSampler(ClauseSampler):
         verb = self.inventory.verbs.draw(self.rng)
         while "human" not in verb.subject or "stative" in verb.flags:
             verb = self.inventory.verbs.draw(self.rng)
-        inner = Predicate(self.mark(), verb=verb)
+        inner = Predicate(self.mark(3), verb=verb)
         self.arguments(inner, clause.subject)
         if self.happens(0.2) and verb.frame in ("transitive", "intransitive"):
             inner.place = self.place()

@@ -1,0 +1,272 @@
+"""The loop: the same step in any layout, two players, faults stopped before they do harm."""
+
+import math
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+from torch import nn
+
+from landmark.core.errors import TrainingError
+from landmark.core.turn import Turn
+from landmark.data.batch import PointBatch
+from landmark.data.loader import Loader
+from landmark.data.points import GaussianConfig, GaussianSamples
+from landmark.engine.checkpoint import load_tensors
+from landmark.engine.run import Run
+from landmark.engine.trainer import Trainer, TrainerConfig
+from landmark.models.adversarial.gan import Perceptron
+from landmark.objectives.adversarial import AdversarialObjective
+from landmark.optim.optimizer import OptimizerConfig, ScheduledOptimizer
+from landmark.recipes.training import train
+
+CPU = torch.device("cpu")
+
+
+class Regression:
+    """Least squares on the points of a batch: the smallest objective, for looking at the loop."""
+
+    def __init__(self, spoil=None):
+        torch.manual_seed(0)
+        self.model = nn.Linear(4, 1)
+        self.players = {"model": self.model}
+        self.spoil = spoil
+
+    def turns(self, batch, step):
+        loss = (self.model(batch.noise) - batch.points).square().sum()
+        if self.spoil:
+            loss = self.spoil(loss, step)
+        yield Turn("model", loss, len(batch.points))
+
+    def measure(self, batch):
+        loss = (self.model(batch.noise) - batch.points).square().sum().item()
+        return {"loss": (loss, len(batch.points))}
+
+    def state_dict(self):
+        return {}
+
+    def load_state_dict(self, state):
+        pass
+
+
+def trainer_of(
+    objective, config=None, rate=0.01, report=lambda record: None, accumulate=1, **options
+):
+    samples = GaussianSamples(GaussianConfig(batch_size=7, batches=5), seed=3)
+    defaults = {"max_steps": 8, "accumulate": accumulate}
+    config = config or TrainerConfig(**{**defaults, **options})
+    sgd = OptimizerConfig(name="sgd")
+    optimizers = {
+        name: ScheduledOptimizer(player, sgd, lambda step: rate)
+        for name, player in objective.players.items()
+    }
+    loader = Loader(samples, accumulate=accumulate)
+    return Trainer(config, objective, optimizers, loader, Loader(samples), CPU, 1, report)
+
+
+def weights_of(folder):
+    return load_tensors(Run(folder).find_checkpoint("latest"), "model.safetensors")
+
+
+def test_one_update_is_plain_gradient_descent_on_the_mean_loss():
+    objective = Regression()
+    trainer = trainer_of(objective)
+    (batch,) = next(trainer.loader.stream(trainer.state.place))
+    reference = nn.Linear(4, 1)
+    reference.load_state_dict(objective.model.state_dict())
+    loss = nn.functional.mse_loss(reference(batch.noise), batch.points)
+    loss.backward()
+    trainer.update([batch])
+    for ours, theirs in zip(objective.model.parameters(), reference.parameters(), strict=True):
+        torch.testing.assert_close(ours, theirs - 0.01 * theirs.grad)
+
+
+@pytest.mark.parametrize("accumulate", [2, 4, 9])
+def test_accumulated_parts_of_unequal_size_give_the_same_steps(accumulate):
+    results = []
+    for parts in (1, accumulate):  # 7 samples in 9 parts: two are stand-ins
+        objective = Regression()
+        list(trainer_of(objective, accumulate=parts).fit())
+        results.append([p.detach().clone() for p in objective.model.parameters()])
+    torch.testing.assert_close(results[0], results[1], atol=1e-6, rtol=0)
+
+
+def test_clipping_scales_the_mean_gradient_to_the_norm():
+    clipped, free = Regression(), Regression()
+    before = [p.detach().clone() for p in free.model.parameters()]
+    for objective, clip in ((clipped, 0.5), (free, None)):
+        trainer = trainer_of(objective, clip_norm=clip)
+        trainer.update(next(trainer.loader.stream(trainer.state.place)))
+
+    def move(objective):
+        parameters = objective.model.parameters()
+        return torch.cat([(p - b).flatten() for p, b in zip(parameters, before, strict=True)])
+
+    assert move(free).norm() > 0.005
+    torch.testing.assert_close(move(clipped).norm().item(), 0.5 * 0.01, rtol=1e-4, atol=0)
+    torch.testing.assert_close(move(clipped) / 0.005, move(free) / move(free).norm())
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_a_loss_that_is_not_finite_stops_before_the_update(value):
+    objective = Regression(spoil=lambda loss, step: loss * value if step == 4 else loss)
+    trainer = trainer_of(objective)
+    with pytest.raises(TrainingError, match=r"step 4: the loss .* epoch 0, batch 3 \(samples 21"):
+        list(trainer.fit())
+    spoilt = [p.detach().clone() for p in objective.model.parameters()]
+    healthy = Regression()
+    list(trainer_of(healthy, TrainerConfig(max_steps=3)).fit())
+    assert trainer.state.step == 3
+    torch.testing.assert_close(spoilt, list(healthy.model.parameters()), rtol=0, atol=0)
+
+
+def test_a_gradient_that_is_not_finite_stops_before_the_update():
+    class Spoiler(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return gradient * math.nan
+
+    objective = Regression(spoil=lambda loss, step: Spoiler.apply(loss) if step == 2 else loss)
+    steps = trainer_of(objective).fit()
+    next(steps)
+    before = [p.detach().clone() for p in objective.model.parameters()]
+    with pytest.raises(TrainingError, match="step 2: the gradient is not finite"):
+        next(steps)
+    torch.testing.assert_close(before, list(objective.model.parameters()), rtol=0, atol=0)
+
+
+def test_validation_early_stopping_and_the_monitor():
+    records = []
+    options = {"validate_every": 2, "patience": 2, "max_steps": 100}
+    trainer = trainer_of(Regression(), rate=1e-30, report=records.append, **options)
+    list(trainer.fit())
+    validations = [record for record in records if record["kind"] == "valid"]
+    assert [record["step"] for record in validations] == [2, 4, 6]
+    assert [record["best"] for record in validations] == [True, False, False]
+    with pytest.raises(
+        TrainingError, match=r"trainer.monitor is 'bleu', but validation gives loss"
+    ):
+        list(trainer_of(Regression(), validate_every=1, monitor="bleu").fit())
+
+
+def test_bf16_and_fp16_train_and_fp16_skips_steps_that_overflow():
+    for precision in ("bf16", "fp16"):
+        objective = Regression()
+        list(trainer_of(objective, precision=precision).fit())
+        assert all(p.isfinite().all() for p in objective.model.parameters())
+    spoilt = Regression(spoil=lambda loss, step: loss * 1e30 if step == 1 else loss)
+    trainer = trainer_of(spoilt, precision="fp16", max_steps=1)
+    before = [p.detach().clone() for p in spoilt.model.parameters()]
+    scale = trainer.scaler.get_scale()
+    list(trainer.fit())
+    torch.testing.assert_close(before, list(spoilt.model.parameters()), rtol=0, atol=0)
+    assert trainer.scaler.get_scale() < scale
+
+
+class Watched(AdversarialObjective):
+    """Notes both players' weights and losses at every turn."""
+
+    def turns(self, batch, step):
+        self.seen = []
+        for turn in super().turns(batch, step):
+            made = self.generator(batch.noise)
+            score = self.discriminator(made)
+            self.seen.append((turn.player, turn.loss_sum.item(), self.snapshot(), score.detach()))
+            yield turn
+        self.seen.append(("end", 0.0, self.snapshot(), None))
+
+    def snapshot(self):
+        return {n: [p.detach().clone() for p in m.parameters()] for n, m in self.players.items()}
+
+
+def test_each_turn_moves_its_player_only_and_the_next_sees_the_move():
+    torch.manual_seed(0)
+    objective = Watched(Perceptron(4, 8, 1), Perceptron(1, 8, 1))
+    trainer = trainer_of(objective, rate=0.1)
+    trainer.update(next(trainer.loader.stream(trainer.state.place)))
+    (first, _, start, _), (second, loss, middle, score), (_, _, end, _) = objective.seen
+    assert (first, second) == ("discriminator", "generator")
+    same = lambda a, b: all(torch.equal(x, y) for x, y in zip(a, b, strict=True))  # noqa: E731
+    assert same(start["generator"], middle["generator"])
+    assert not same(start["discriminator"], middle["discriminator"])
+    assert not same(middle["generator"], end["generator"])
+    assert same(middle["discriminator"], end["discriminator"])
+    # the generator's loss was computed with the discriminator that had just been updated
+    expected = nn.functional.softplus(-score).sum().item()
+    assert loss == pytest.approx(expected, rel=1e-6)
+
+
+def test_a_gan_learns_a_gaussian_through_the_same_loop(tmp_path):
+    records = []
+    train(
+        "gan-gaussian",
+        tmp_path / "gan",
+        ["threads=1", "data.batch_size=128"],
+        report=records.append,
+    )
+    last = [record for record in records if record["kind"] == "valid"][-1]
+    deviation = math.sqrt(last["made_square"] - last["made_mean"] ** 2)
+    assert last["made_mean"] == pytest.approx(4.0, abs=0.25)
+    assert deviation == pytest.approx(1.25, abs=0.3)
+
+
+LAYOUT = [
+    "model.dropout=0",
+    "trainer.max_steps=50",
+    "trainer.validate_every=25",
+    "trainer.checkpoint_every=50",
+]
+
+
+@pytest.fixture(scope="module")
+def undivided(tmp_path_factory, tiny):
+    folder = tmp_path_factory.mktemp("layout") / "one"
+    train("transformer-embedded", folder, tiny + LAYOUT)
+    return folder
+
+
+def test_four_accumulated_parts_train_the_same_translator(undivided, tmp_path, tiny):
+    train("transformer-embedded", tmp_path / "four", [*tiny, *LAYOUT, "trainer.accumulate=4"])
+    expected, divided = weights_of(undivided), weights_of(tmp_path / "four")
+    torch.testing.assert_close(divided, expected, atol=1e-5, rtol=0)
+
+
+def torchrun(folder, recipe, overrides, processes=2):
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+    command += [f"--nproc-per-node={processes}", "-m", "landmark", "train", recipe]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    words = [*command, "--run-directory", str(folder), *overrides]
+    return subprocess.run(words, capture_output=True, text=True, env=environment, timeout=300)  # noqa: PLW1510
+
+
+def test_two_processes_train_the_same_translator(undivided, tmp_path, tiny):
+    result = torchrun(tmp_path / "two", "transformer-embedded", tiny + LAYOUT)
+    assert result.returncode == 0, result.stderr
+    torch.testing.assert_close(
+        weights_of(tmp_path / "two"), weights_of(undivided), atol=1e-5, rtol=0
+    )
+    logs = [Run(folder).read_log() for folder in (undivided, tmp_path / "two")]
+    valid = [[r["loss"] for r in log if r["kind"] == "valid"] for log in logs]
+    assert valid[0] == pytest.approx(valid[1], abs=1e-5)
+
+
+def test_two_processes_train_the_same_two_players(tmp_path):
+    settings = ["threads=1", "trainer.max_steps=50", "data.batch_size=30", "optimizer.name=sgd"]
+    train("gan-gaussian", tmp_path / "one", settings)
+    result = torchrun(tmp_path / "two", "gan-gaussian", settings)
+    assert result.returncode == 0, result.stderr
+    one, two = weights_of(tmp_path / "one"), weights_of(tmp_path / "two")
+    torch.testing.assert_close(two, one, atol=1e-5, rtol=0)
+
+
+def test_a_batch_names_where_it_comes_from():
+    batch = PointBatch(
+        torch.zeros(1, 1), torch.zeros(1, 4), epoch=2, index=9, samples=tuple(range(8))
+    )
+    assert batch.origin == "epoch 2, batch 9 (samples 0, 1, 2, 3, 4 and 3 more)"
