@@ -43,9 +43,9 @@ class Session:
         trainer.report = self.report
 
     def report(self, record: Mapping[str, Any]) -> None:
-        """Records of single steps are for the eye only; all others go into the log."""
+        """Single steps and notes are for the eye only; all other records go into the log."""
         if distributed.is_main():
-            if record["kind"] != "step":
+            if record["kind"] not in ("step", "note"):
                 self.run.append_log(record)
             for watch in self.watchers:
                 watch(record)

@@ -1,0 +1,168 @@
+"""Runs that stop and go on: bit-equal to one that never stopped."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import torch
+
+from landmark.core.errors import UserError
+from landmark.engine.checkpoint import load_tensors, read_facts
+from landmark.engine.run import Run
+from landmark.engine.session import InterruptedTraining, Session, average_checkpoints
+from landmark.recipes.training import train
+
+TIMES = {"seconds", "per_second"}
+
+
+def contents(folder, step):
+    """Everything a checkpoint holds but times."""
+    path = Run(folder).checkpoint_folder(step)
+    tensors = {}
+    for file in sorted(path.glob("*.safetensors")):
+        tensors |= {f"{file.name}:{k}": v for k, v in load_tensors(path, file.name).items()}
+    facts = {k: v for k, v in read_facts(path).items() if "seconds" not in k}
+    return tensors, facts
+
+
+def log_of(folder):
+    return [{k: v for k, v in r.items() if k not in TIMES} for r in Run(folder).read_log()]
+
+
+def assert_same_run(one, two, step):
+    (tensors, facts), (others, other_facts) = contents(one, step), contents(two, step)
+    assert tensors.keys() == others.keys()
+    assert all(torch.equal(tensors[name], others[name]) for name in tensors)
+    assert facts == other_facts
+    assert log_of(one) == log_of(two)
+
+
+def stop_after(monkeypatch, step):
+    """Raise as a crash would, right after a step and its saving."""
+    real = Session._agreed_signal
+
+    def crash(session):
+        if session.trainer.state.step == step:
+            raise RuntimeError("crash")
+        return real(session)
+
+    monkeypatch.setattr(Session, "_agreed_signal", crash)
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [[], ["trainer.ema_decay=0.9", "trainer.accumulate=2", "batches.workers=2"]],
+    ids=["plain", "average, parts and workers"],
+)
+@pytest.mark.parametrize("step", [4, 7])
+def test_a_resumed_run_is_bit_equal_to_an_unbroken_one(tmp_path, tiny, monkeypatch, step, extra):
+    settings = tiny + extra
+    train("transformer-embedded", tmp_path / "whole", settings)
+    with monkeypatch.context() as patch:
+        stop_after(patch, step)
+        with pytest.raises(RuntimeError, match="crash"):
+            train("transformer-embedded", tmp_path / "broken", settings)
+    train("transformer-embedded", tmp_path / "broken", settings, resume="auto")
+    assert_same_run(tmp_path / "whole", tmp_path / "broken", 12)
+
+
+def test_resume_crosses_epochs(tmp_path, tiny, monkeypatch):
+    settings = [*tiny, "data.train_pairs=40", "trainer.checkpoint_every=1", "trainer.keep_last=99"]
+    train("transformer-embedded", tmp_path / "whole", settings)
+    places = [read_facts(Run(tmp_path / "whole").checkpoint_folder(n))["place"] for n in (3, 12)]
+    assert places[1][0] > places[0][0] >= 0
+    for step in (2, 3, 9):
+        folder = tmp_path / f"from-{step}"
+        shutil.copytree(tmp_path / "whole", folder)
+        train("transformer-embedded", folder, settings, resume=str(step))
+        assert_same_run(tmp_path / "whole", folder, 12)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_finishes_the_batch_saves_and_says_so(tmp_path, tiny, number, code):
+    settings = [*tiny, "trainer.max_steps=100000", "trainer.checkpoint_every=100000"]
+    command = [sys.executable, "-m", "landmark", "train", "transformer-embedded", *settings]
+    process = subprocess.Popen(
+        [*command, "--run", str(tmp_path / "run")], stderr=subprocess.PIPE, text=True
+    )
+    log = tmp_path / "run" / "log.jsonl"
+    while not (log.exists() and '"train"' in log.read_text()):
+        assert process.poll() is None, process.stderr.read()
+        time.sleep(0.05)
+    os.kill(process.pid, number)
+    _, error = process.communicate(timeout=30)
+    assert process.returncode == code
+    assert f"stopped by {signal.Signals(number).name} after step" in error
+    run = Run(tmp_path / "run")
+    facts = read_facts(run.find_checkpoint("latest"))
+    assert f"after step {facts['step']}," in error
+
+
+def test_a_second_trainer_is_refused_and_the_lock_dies_with_its_process(tmp_path, tiny):
+    run = Run(tmp_path / "run")
+    with run.locked(), pytest.raises(UserError, match="another process is training this run"):
+        train("transformer-embedded", run.folder, tiny)
+    train("transformer-embedded", run.folder, tiny)
+
+
+def test_the_newest_good_checkpoint_is_used_and_a_bad_one_by_name_is_refused(
+    tmp_path, tiny, tiny_run
+):
+    shutil.copytree(tiny_run, tmp_path / "run")
+    run = Run(tmp_path / "run")
+    model = run.checkpoint_folder(12) / "model.safetensors"
+    content = bytearray(model.read_bytes())
+    content[len(content) // 2] ^= 4
+    model.write_bytes(content)
+    with pytest.raises(UserError, match=r"step-000012/model.safetensors: damaged"):
+        train("transformer-embedded", run.folder, tiny, resume="12")
+    records = []
+    train("transformer-embedded", run.folder, tiny, resume="auto", report=records.append)
+    assert any("damaged" in r["text"] for r in records if r["kind"] == "note")
+    assert [r["step"] for r in records if r["kind"] == "train"] == [12]
+    assert_same_run(tiny_run, run.folder, 12)
+
+
+def test_pointers_pruning_and_averages(tmp_path, tiny):
+    settings = [
+        *tiny,
+        "trainer.checkpoint_every=2",
+        "trainer.keep_last=3",
+        "trainer.average_last=3",
+    ]
+    run = train("transformer-embedded", tmp_path / "run", settings)
+    assert run.steps()[-3:] == [8, 10, 12]
+    assert run.pointed("latest") == run.checkpoint_folder(12)
+    best = min(
+        (record for record in run.read_log() if record["kind"] == "valid"),
+        key=lambda record: record["loss"],
+    )
+    assert run.pointed("best") == run.checkpoint_folder(best["step"])
+    averaged = load_tensors(run.find_checkpoint(), "model.safetensors")
+    saved = [load_tensors(run.checkpoint_folder(n), "model.safetensors") for n in (8, 10, 12)]
+    for name, tensor in averaged.items():
+        mean = torch.stack([weights[name].double() for weights in saved]).mean(0)
+        torch.testing.assert_close(tensor.double(), mean, atol=1e-7, rtol=1e-6)
+    with pytest.raises(UserError, match="no checkpoint to average"):
+        average_checkpoints(Run(tmp_path / "empty"), 3)
+
+
+def test_interruption_carries_the_shells_exit_code():
+    assert InterruptedTraining(signal.SIGTERM, 5).exit_code == 143
+
+
+def test_the_log_is_whole_lines_and_a_torn_last_one_is_left_out(tmp_path):
+    run = Run(tmp_path)
+    for step in (1, 2, 3):
+        run.append_log({"kind": "train", "step": step})
+    with (tmp_path / "log.jsonl").open("a") as file:
+        file.write('{"kind": "tra')
+    assert [record["step"] for record in run.read_log()] == [1, 2, 3]
+    run.rewind_log(2)
+    lines = (tmp_path / "log.jsonl").read_text().splitlines()
+    assert [json.loads(line)["step"] for line in lines] == [1, 2]
