@@ -36,10 +36,15 @@ def runs(
 
 
 def _summary(folder: Path) -> dict[str, Any]:
+    from landmark.core.errors import UserError
     from landmark.engine.run import Run
 
     run = Run.open(folder)
-    recipe, log = run.read_recipe(), run.read_log()
+    try:
+        recipe, log = run.read_recipe(), run.read_log()
+    except UserError:  # one bad run does not hide the others
+        lost: dict[str, Any] = {"task": "?", "step": 0, "best": None, "minutes": 0.0}
+        return {"run": str(folder), **lost, "state": "damaged"}
     monitor = recipe.get("trainer", {}).get("monitor", "loss")
     best = [record[monitor] for record in log if record["kind"] == "valid" and record["best"]]
     return {
@@ -61,7 +66,7 @@ def compare(
     from landmark.core.errors import UserError
     from landmark.engine.run import Run
     from landmark.plots.curve import save_curves
-    from landmark.recipes.training import flatten
+    from landmark.recipes.training import FACTS, flatten
 
     opened = {str(name): Run.open(name) for name in names}
     if len(opened) < 2:
@@ -70,7 +75,7 @@ def compare(
     keys = sorted(set().union(*recipes.values()))
     for key in keys:
         values = [recipe.get(key) for recipe in recipes.values()]
-        if any(value != values[0] for value in values) and not key.startswith("environment"):
+        if any(value != values[0] for value in values) and not key.startswith(FACTS):
             print(f"{key}: " + " | ".join(str(value) for value in values))
     try:
         save_curves({name: run.read_log() for name, run in opened.items()}, output)

@@ -1,5 +1,6 @@
 """The `landmark` command: its subcommands, and how mistakes are answered."""
 
+import io
 import os
 import re
 import sys
@@ -13,7 +14,6 @@ from landmark.core.errors import UserError
 app = typer.Typer(
     name="landmark",
     help="The landmark deep-learning systems of 2012-2020: train them, look inside, use them.",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -38,14 +38,18 @@ _CHECKPOINT = re.compile(r"auto|latest|best|averaged|\d+|step-\d+")
 
 def main(arguments: list[str] | None = None) -> None:
     """Run a command; a user's mistake is one line on stderr and exit code 2."""
+    for stream in (sys.stdout, sys.stderr):  # text is UTF-8 on the way in and out, in any locale
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8")
     sys.exit(run(sys.argv[1:] if arguments is None else arguments))
 
 
 def run(arguments: list[str]) -> int:
     """The exit code of a command line."""
     try:
-        result = app(complete_resume(arguments), prog_name="landmark", standalone_mode=False)
-        return result if isinstance(result, int) else 0
+        code = _invoke(complete_resume(arguments or ["--help"]))
+        sys.stdout.flush()  # a reader that has left is noticed here, not when Python ends
+        return code
     except UserError as error:
         return _complain(str(error), 2)
     except _CommandLineError as error:
@@ -55,10 +59,26 @@ def run(arguments: list[str]) -> int:
     except BrokenPipeError:  # the reader of our output left, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:  # a file or folder that cannot be used, a full disk
+        reason = error.strerror or str(error)
+        return _complain(f"{error.filename}: {reason}" if error.filename else reason, 2)
+
+
+def _invoke(arguments: list[str]) -> int:
+    """Parse and call, without the parser's own answers to Ctrl-C and to closed pipes."""
+    command = typer.main.get_command(app)
+    try:
+        with command.make_context("landmark", arguments) as context:
+            result = command.invoke(context)
+    except typer.Exit as end:
+        return int(end.exit_code)
+    return result if isinstance(result, int) else 0
 
 
 def complete_resume(arguments: list[str]) -> list[str]:
-    """`--resume` may stand alone, and then means `--resume auto`."""
+    """`train --resume` may stand alone, and then means `--resume auto`."""
+    if arguments[:1] != ["train"]:
+        return arguments
     completed = []
     for place, argument in enumerate(arguments):
         completed.append(argument)
@@ -69,5 +89,5 @@ def complete_resume(arguments: list[str]) -> list[str]:
 
 
 def _complain(message: str, code: int) -> int:
-    print(f"landmark: {message}", file=sys.stderr)
+    print(f"landmark: {' '.join(message.splitlines())}", file=sys.stderr)
     return code

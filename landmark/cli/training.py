@@ -72,6 +72,8 @@ def _data_overrides(files: dict[str, list[Path] | None], reverse: bool, clean: b
     given = {key: [str(path) for path in paths] for key, paths in files.items() if paths}
     if given and "source" not in given:
         raise UserError("own data needs --source (and --target, unless it is a .tsv with both)")
+    if "valid_target" in given and "valid_source" not in given:
+        raise UserError("--valid-target needs --valid-source")
     settings = [f"data.{key}={json.dumps(paths)}" for key, paths in given.items()]
     if given:
         settings.append("data.corpus=files")

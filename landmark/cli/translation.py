@@ -33,10 +33,10 @@ def translate(
     beam: Beam = None,
     n_best: Annotated[int, typer.Option(min=1, help="Translations to print for each.")] = 1,
     sample: Annotated[bool, typer.Option("--sample", help="Draw instead of searching.")] = False,
-    temperature: Annotated[float, typer.Option(min=0.01, help="With --sample.")] = 1.0,
+    temperature: Annotated[float | None, typer.Option(min=0.01, help="With --sample.")] = None,
     top_k: Annotated[int | None, typer.Option(min=1, help="With --sample.")] = None,
-    top_p: Annotated[float | None, typer.Option(min=0.0, max=1.0, help="With --sample.")] = None,
-    seed: Annotated[int, typer.Option(help="With --sample.")] = 1,
+    top_p: Annotated[float | None, typer.Option(min=0.01, max=1, help="With --sample.")] = None,
+    seed: Annotated[int | None, typer.Option(help="With --sample.")] = None,
     attention: Annotated[
         Path | None, typer.Option(help="Draw the cross-attention of one sentence to this file.")
     ] = None,
@@ -53,20 +53,29 @@ def translate(
         raise UserError("give sentences or --file, not both")
     if attention and len(texts or []) != 1:
         raise UserError("--attention draws one sentence: give exactly one")
+    if not sample and any(value is not None for value in (temperature, top_k, top_p, seed)):
+        raise UserError("--temperature, --top-k, --top-p and --seed go with --sample")
+    if sample and beam is not None:
+        raise UserError("give --sample or --beam, not both")
     pipeline = load(run, checkpoint, device)
-    sampling = SamplingConfig(temperature=temperature, top_k=top_k, top_p=top_p) if sample else None
-    number = 0
+    drawing = SamplingConfig(temperature=temperature or 1.0, top_k=top_k, top_p=top_p)
+    number = 1
     for lines in _blocks(texts, file):
         results = pipeline.translate(
-            lines, beam=beam, n_best=n_best, sampling=sampling, seed=seed + number
+            lines,
+            beam=beam,
+            n_best=n_best,
+            sampling=drawing if sample else None,
+            seed=1 if seed is None else seed,
+            first_number=number,
         )
-        for result in results:
-            number += 1
+        for number, result in enumerate(results, number):
             _warn_of_unknown(result, number)
             _print_translation(result, n_best, as_json)
+        number += 1
         sys.stdout.flush()
-    if attention and texts:
-        draw_attention(pipeline.attention(texts[0]), attention)
+        if attention:
+            draw_attention(pipeline.attention(lines[0], results[0]), attention)
 
 
 def _blocks(texts: list[str] | None, file: Path | None) -> Iterator[list[str]]:
@@ -90,6 +99,10 @@ def _standard_input() -> Iterator[list[str]]:
     """Whole lines of stdin, each time as many as have arrived."""
     from landmark.core.errors import UserError
 
+    if sys.stdin is None:  # the caller closed it
+        return
+    if sys.stdin.isatty():
+        print("type sentences, a line each; Ctrl-D ends", file=sys.stderr)
     rest, number = b"", 0
     while True:
         read = os.read(sys.stdin.fileno(), 1 << 16)
@@ -100,7 +113,8 @@ def _standard_input() -> Iterator[list[str]]:
         for line in lines:
             number += 1
             try:
-                decoded.append(line.decode("utf-8").rstrip("\r"))
+                encoding = "utf-8-sig" if number == 1 else "utf-8"  # as in files: there may be a mark
+                decoded.append(line.decode(encoding).rstrip("\r"))
             except UnicodeDecodeError:
                 raise UserError(f"stdin:{number}: not valid UTF-8") from None
         if decoded:
@@ -173,6 +187,8 @@ def evaluate(
     if source and split:
         raise UserError("give --split or --source and --reference, not both")
     pipeline = load(run, checkpoint, device)
+    if output:
+        output.open("a").close()  # a place that cannot be written shows before the work
     if source and reference:
         sets = {str(source): list(read_pairs([str(source)], [str(reference)]))}
     else:

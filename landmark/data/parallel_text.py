@@ -1,7 +1,7 @@
 """Sentence pairs from files: plain or .gz, two files or one .tsv; read as a stream and cleaned.
 
 Every fault names the file and the line. Nothing is held in memory but what deduplication needs:
-eight bytes a pair.
+a digest of each pair.
 """
 
 import gzip
@@ -56,6 +56,12 @@ class ParallelTextConfig:
             raise ValueError(
                 "corpus 'files' needs data.source and data.target (--source, --target)"
             )
+        if self.corpus == "embedded" and (self.source or self.valid_source):
+            raise ValueError(
+                "files are given, but data.corpus is 'embedded': set data.corpus=files"
+            )
+        if self.valid_target and not self.valid_source:
+            raise ValueError("data.valid_target is given without data.valid_source")
         return self
 
 

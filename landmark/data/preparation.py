@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -31,8 +32,7 @@ def data_digest(config: ParallelTextConfig) -> str:
 def training_pairs(config: ParallelTextConfig, dropped: Counter[str]) -> Iterator[Pair]:
     """The training pairs, in order; what cleaning leaves out is counted in `dropped`."""
     if config.corpus == "embedded":
-        drawn = embedded.draw("train", config.train_pairs, config.corpus_seed)
-        pairs: Iterator[Pair] = ((pair.source, pair.target) for pair in drawn)
+        pairs = iter(_embedded_pairs("train", config.train_pairs, config.corpus_seed))
     else:
         pairs = read_pairs(config.source, config.target)
         if not config.valid_source:
@@ -45,14 +45,19 @@ def training_pairs(config: ParallelTextConfig, dropped: Counter[str]) -> Iterato
 def validation_pairs(config: ParallelTextConfig) -> Iterator[Pair]:
     """The pairs to validate on: drawn, read, or every n-th of the training files."""
     if config.corpus == "embedded":
-        drawn = embedded.draw("valid", config.valid_pairs, config.corpus_seed)
-        pairs: Iterator[Pair] = ((pair.source, pair.target) for pair in drawn)
+        pairs = iter(_embedded_pairs("valid", config.valid_pairs, config.corpus_seed))
     elif config.valid_source:
         pairs = read_pairs(config.valid_source, config.valid_target)
     else:
         read = read_pairs(config.source, config.target)
         pairs = (p for number, p in enumerate(read, 1) if number % _every(config) == 0)
     return _turned(pairs, config)
+
+
+@lru_cache(maxsize=1)
+def _embedded_pairs(split: str, count: int, seed: int) -> list[Pair]:
+    """Drawn once for the two passes over them: the tokenizer's and the encoder's."""
+    return [(pair.source, pair.target) for pair in embedded.draw(split, count, seed)]
 
 
 def _turned(pairs: Iterator[Pair], config: ParallelTextConfig) -> Iterator[Pair]:
@@ -123,6 +128,7 @@ def prepare_translation(
 
 def _check_files(config: ParallelTextConfig) -> None:
     """Read everything once, so that a fault shows before work begins."""
+    _counted.clear()  # the files may have changed since another training of this process
     _count_pairs(config.source, config.target)
     if config.valid_source:
         _count_pairs(config.valid_source, config.valid_target)

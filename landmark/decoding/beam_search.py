@@ -1,7 +1,6 @@
 """Beam search: keep the k likeliest beginnings of each sentence, and extend them together.
 
-With the length penalty of Wu et al. 2016, arXiv 1609.08144, equation 14, that the Transformer paper
-uses: score = log P(y) / ((5 + |y|) / 6)^alpha, |y| counting the end token.
+Hypotheses are ranked by score = log P(y) / penalty(|y|); see `penalize`.
 """
 
 from collections.abc import Sequence
@@ -13,7 +12,7 @@ from pydantic import Field
 from torch import Tensor
 
 from landmark.core.configuration import settings
-from landmark.decoding.speaker import Hypothesis, Speaker, SpeakerState
+from landmark.decoding.speaker import Hypothesis, Speaker, SpeakerState, penalize
 
 
 @settings
@@ -138,11 +137,6 @@ def _close(
             score = total / penalize(length, penalty)
             sentence.finished.append(Hypothesis(tuple(words), total, score))
     return True
-
-
-def penalize(length: int, alpha: float) -> float:
-    """((5 + |y|) / 6)^alpha: what a log-probability is divided by."""
-    return float(((5 + length) / 6) ** alpha)
 
 
 def _ranked(sentence: _Sentence, beam: int) -> list[Hypothesis]:

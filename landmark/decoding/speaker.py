@@ -31,3 +31,12 @@ class Hypothesis:
     log_probability: float
     score: float
     """The log-probability after the length penalty: what the search ranks by."""
+
+
+def penalize(length: int, alpha: float) -> float:
+    """The length penalty ((5 + |y|) / 6)^alpha that a log-probability is divided by.
+
+    Wu et al. 2016, arXiv 1609.08144, equation 14, as the Transformer paper uses it; |y| counts
+    the end token.
+    """
+    return float(((5 + length) / 6) ** alpha)

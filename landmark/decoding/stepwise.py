@@ -8,7 +8,7 @@ from pydantic import Field
 from torch import Tensor
 
 from landmark.core.configuration import settings
-from landmark.decoding.speaker import Hypothesis, Speaker, SpeakerState
+from landmark.decoding.speaker import Hypothesis, Speaker, SpeakerState, penalize
 
 Chooser = Callable[[Tensor], Tensor]
 """Log-probabilities (R, V) to the tokens to say (R,)."""
@@ -67,13 +67,14 @@ def decode_stepwise(
     begin: int,
     end: int,
     choose: Chooser = choose_greedily,
+    length_penalty: float = 0.0,
     device: torch.device | None = None,
 ) -> list[Hypothesis]:
     """Speak each sentence to its end token or its limit; finished ones leave the batch."""
     count = len(max_lengths)
     limits = torch.tensor(max_lengths, device=device)
     said: list[list[int]] = [[] for _ in range(count)]
-    totals = [0.0] * count
+    totals, lengths = [0.0] * count, [0] * count
     active = torch.arange(count, device=device)
     tokens = torch.full((count,), begin, device=device)
     length = 0
@@ -86,6 +87,7 @@ def decode_stepwise(
             active.tolist(), tokens.tolist(), gained.tolist(), strict=True
         ):
             totals[sentence] += gain
+            lengths[sentence] = length
             if token != end:
                 said[sentence].append(token)
         going = ((tokens != end) & (limits[active] > length)).nonzero()[:, 0]
@@ -94,5 +96,6 @@ def decode_stepwise(
             state.select_rows(going)
             state.select_sentences(going)
     return [
-        Hypothesis(tuple(words), total, total) for words, total in zip(said, totals, strict=True)
+        Hypothesis(tuple(words), total, total / penalize(length, length_penalty))
+        for words, total, length in zip(said, totals, lengths, strict=True)
     ]

@@ -60,6 +60,8 @@ class MultiHeadAttention(nn.Module):
         causal: bool = False,
     ) -> Tensor:
         """Attend among the tokens of each sequence, or to its memory. x: (N, D), memory: (M, D)"""
+        if (memory is None) != (memory_packing is None):
+            raise ValueError("memory and its packing go together")
         if memory is not None and memory_packing is not None:
             remembered = self.remember(memory, memory_packing)
             query = self._split(packing.unpack(self._project_query(x)), 1)[0]  # (B, H, T, D/H)

@@ -5,7 +5,7 @@ from pathlib import Path
 from landmark.core.errors import UserError
 from landmark.engine.run import Run
 from landmark.pipelines.translation import TranslationPipeline
-from landmark.recipes.training import load_config
+from landmark.recipes.training import check_assets, load_config
 from landmark.recipes.translation import TranslationRun
 
 
@@ -17,4 +17,5 @@ def load(
     config = load_config(opened)
     if not isinstance(config, TranslationRun):
         raise UserError(f"{run}: is a run of task {config.task!r}, which has no pipeline")
+    check_assets(opened)
     return TranslationPipeline(opened, config, checkpoint, device)

@@ -16,7 +16,12 @@ from landmark.data.preparation import WORDS
 from landmark.data.tokenizer import SubwordTokenizer, words_of
 from landmark.decoding.beam_search import SearchConfig, beam_search
 from landmark.decoding.speaker import Hypothesis
-from landmark.decoding.stepwise import SamplingConfig, decode_stepwise, sampler
+from landmark.decoding.stepwise import (
+    SamplingConfig,
+    choose_greedily,
+    decode_stepwise,
+    sampler,
+)
 from landmark.engine.checkpoint import load_module
 from landmark.engine.run import Run
 from landmark.engine.session import load_player
@@ -162,10 +167,10 @@ class TranslationPipeline:
         state, limits = self._prepare(sources, search, beam)
         begin, end = self.tokenizer.begin, self.tokenizer.end
         if beam == 1:
-            return [
-                [h]
-                for h in decode_stepwise(self.model, state, limits, begin, end, device=self.device)
-            ]
+            greedy = decode_stepwise(
+                self.model, state, limits, begin, end, choose_greedily, penalty, self.device
+            )
+            return [[hypothesis] for hypothesis in greedy]
         return beam_search(self.model, state, limits, begin, end, beam, penalty, self.device)
 
     def _sample(
@@ -178,9 +183,11 @@ class TranslationPipeline:
         state, limits = self._prepare(sources, search, 1)
         begin, end = self.tokenizer.begin, self.tokenizer.end
         choose = sampler(sampling, generator)
-        return decode_stepwise(self.model, state, limits, begin, end, choose, self.device)
+        return decode_stepwise(self.model, state, limits, begin, end, choose, device=self.device)
 
     def _result(self, text: str, hypotheses: list[Hypothesis], n_best: int) -> Translation:
+        if not hypotheses:
+            raise UserError(f"{self.checkpoint}: the model's output is not finite: use another")
         texts = self.tokenizer.decode([hypothesis.tokens for hypothesis in hypotheses[:n_best]])
         ranked = tuple((t, h.score) for t, h in zip(texts, hypotheses, strict=False))
         return Translation(text, ranked[0][0], ranked[0][1], ranked, self.unknown_words(text))

@@ -16,7 +16,7 @@ def terminal_heatmap(columns: Sequence[str], rows: Sequence[str], weights: Tenso
     table = Table(box=None, padding=(0, 1), collapse_padding=True, show_edge=False)
     table.add_column("")
     for column in columns:
-        table.add_column(column.strip() or column, justify="center")
+        table.add_column(Text(column.strip() or column), justify="center")
     for row, values in zip(rows, weights.tolist(), strict=True):
         table.add_row(Text(row.strip() or row, style="bold"), *(_cell(value) for value in values))
     return table
@@ -38,8 +38,10 @@ def save_heatmap(
     )
     axes = figure.add_subplot()
     image = axes.imshow(weights.numpy(), cmap="magma", vmin=0, vmax=1, aspect="auto")
-    axes.set_xticks(range(len(columns)), [column.strip() for column in columns], rotation=45)
-    axes.set_yticks(range(len(rows)), [row.strip() for row in rows])
+    # A "$" in a sentence is no formula.
+    names = [column.strip() for column in columns]
+    axes.set_xticks(range(len(columns)), names, rotation=45, parse_math=False)
+    axes.set_yticks(range(len(rows)), [row.strip() for row in rows], parse_math=False)
     axes.xaxis.tick_top()
     for y, values in enumerate(weights.tolist()):
         for x, value in enumerate(values):

@@ -51,6 +51,8 @@ class Task:
     prepare: Callable[[Any, Path, Report], Any]
     """Fill a run folder with what training needs; returns the resolved configuration."""
     assemble: Callable[[Any, Path, torch.device], Assembly]
+    assets: tuple[str, ...] = ()
+    """Prepared files that using the model depends on; the recipe keeps their digests."""
 
 
 @dataclass(frozen=True)

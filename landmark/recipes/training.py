@@ -1,5 +1,6 @@
 """From a recipe's name to a trained run directory: what `landmark train` does."""
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -35,6 +36,9 @@ _FREE = {"device", "threads", "batches.workers"} | {
     )
 }  # fmt: skip
 
+# What a run's recipe.yaml says beside the configuration.
+FACTS = ("environment", "identity", "assets")
+
 
 def resolve(name: str, overrides: Sequence[str] = ()) -> RunConfig:
     """A recipe's name or a YAML file, with dotted overrides, as a checked configuration."""
@@ -50,7 +54,7 @@ def resolve(name: str, overrides: Sequence[str] = ()) -> RunConfig:
 
 
 def _build(values: dict[str, Any], overrides: Sequence[str], origin: Origin) -> RunConfig:
-    values = {key: value for key, value in values.items() if key not in ("environment", "identity")}
+    values = {key: value for key, value in values.items() if key not in FACTS}
     values = override(values, overrides, origin)
     if "task" not in values:
         raise UserError(f"{origin.default}: 'task' is missing: one of {', '.join(TASKS)}")
@@ -94,13 +98,18 @@ def train(
             raise UserError(
                 f"{target.folder}: exists: --resume goes on with it, --run names another folder"
             )
+        if not resuming and resume not in (None, "auto"):
+            raise UserError(f"{target.folder}: there is no run to go on with from {resume!r}")
         if not resuming and distributed.is_main():
+            if resume:
+                report({"kind": "note", "text": f"{target.folder}: no run here yet: it begins"})
             _prepare(config, target, report)
         distributed.wait_for_all()
         config = _continued(config, target) if resuming else load_config(target)
         assembly = TASKS[config.task].assemble(config, target.folder, device)
         session = Session(target, _trainer(config, assembly, device), report)
         if resuming:
+            check_assets(target)
             session.resume(resume or "auto")
         if tensorboard:
             session.add_tensorboard()
@@ -124,8 +133,26 @@ def _prepare(config: RunConfig, run: Run, report: Report) -> None:
     (run.folder / LOG).unlink(missing_ok=True)
     name = identity(config)
     resolved: RunConfig = TASKS[config.task].prepare(config, run.folder, log)
-    facts = yaml.safe_dump({"environment": environment(), "identity": name}, sort_keys=False)
-    run.write_recipe(as_yaml(resolved) + facts)
+    facts = {
+        "environment": environment(),
+        "identity": name,
+        "assets": {asset: _digest(run.folder / asset) for asset in TASKS[config.task].assets},
+    }
+    run.write_recipe(as_yaml(resolved) + yaml.safe_dump(facts, sort_keys=False))
+
+
+def check_assets(run: Run) -> None:
+    """Refuse a run whose tokenizer (or the like) is not the one it was trained with."""
+    for asset, digest in run.read_recipe().get("assets", {}).items():
+        path = run.folder / asset
+        if not path.is_file():
+            raise UserError(f"{path}: is missing: the run cannot be used without it")
+        if _digest(path) != digest:
+            raise UserError(f"{path}: is not the one that this run was trained with")
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _continued(config: RunConfig, run: Run) -> RunConfig:
@@ -139,7 +166,7 @@ def _continued(config: RunConfig, run: Run) -> RunConfig:
         key = fixed[0]
         raise UserError(
             f"{run.folder}: was trained with {key}={old.get(key)}, not {changed[key]}: "
-            "a run goes on as it began; choose another --run"
+            f"a run goes on as it began (train {run.folder / RECIPE} repeats all its settings)"
         )
     return load_config(run, [f"{key}={json.dumps(value)}" for key, value in changed.items()])
 

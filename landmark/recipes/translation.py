@@ -103,7 +103,14 @@ def assemble(config: TranslationRun, folder: Path, device: torch.device) -> Asse
 
 TASKS.add(
     "translation",
-    Task("translation", TranslationRun, lambda config: data_digest(config.data), prepare, assemble),
+    Task(
+        "translation",
+        TranslationRun,
+        lambda config: data_digest(config.data),
+        prepare,
+        assemble,
+        assets=("tokenizer.json",),
+    ),
 )
 
 

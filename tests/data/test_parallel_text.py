@@ -157,7 +157,7 @@ def test_the_digest_follows_the_content_not_the_name(tmp_path: Path) -> None:
     names = [write(tmp_path / name, text) for name, text in (("a", "x"), ("b", "x"), ("c", "y"))]
 
     def digest(source: str, target: str) -> str:
-        return files_digest(ParallelTextConfig(source=(source,), target=(target,)))
+        return files_digest(ParallelTextConfig(corpus="files", source=(source,), target=(target,)))
 
     assert digest(names[0], names[2]) == digest(names[1], names[2])
     assert digest(names[0], names[2]) != digest(names[2], names[0])

@@ -4,7 +4,8 @@ import math
 import pytest
 import torch
 
-from landmark.decoding.beam_search import SearchConfig, beam_search, penalize
+from landmark.decoding.beam_search import SearchConfig, beam_search
+from landmark.decoding.speaker import penalize
 from landmark.decoding.stepwise import decode_stepwise
 from landmark.layers.packing import Packing
 from landmark.models.transformer.translator import TransformerConfig, Translator
