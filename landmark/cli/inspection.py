@@ -26,11 +26,12 @@ def runs(
     if not found:
         print(f"no runs in {folder}")
         return
-    print(f"{'run':<32}{'task':<14}{'step':>8}{'best':>10}{'minutes':>9}  state")
+    width = max(30, *(len(entry["run"]) for entry in found)) + 2
+    print(f"{'run':<{width}}{'task':<14}{'step':>8}{'best':>10}{'minutes':>9}  state")
     for entry in found:
         best = "-" if entry["best"] is None else f"{entry['best']:.4f}"
         print(
-            f"{entry['run']:<32}{entry['task']:<14}{entry['step']:>8}{best:>10}"
+            f"{entry['run']:<{width}}{entry['task']:<14}{entry['step']:>8}{best:>10}"
             f"{entry['minutes']:>9.1f}  {entry['state']}"
         )
 

@@ -54,7 +54,7 @@ class Progress:
             )
 
     def note(self, text: str) -> None:
-        self.console.print(text, highlight=False, markup=False, soft_wrap=True)
+        self.console.print(text, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
     def _advance(self, record: Mapping[str, Any]) -> None:
         step = record["step"]

@@ -107,7 +107,7 @@ def run_training(
                 profile=profile,
             )
         except InterruptedTraining as interruption:
-            progress.note(f"{interruption}; go on with --resume")
+            progress.note(f"{interruption}; the same command with --resume goes on")
             return interruption.exit_code
     print(trained.folder)
     return 0

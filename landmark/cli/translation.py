@@ -59,7 +59,7 @@ def translate(
         raise UserError("give --sample or --beam, not both")
     pipeline = load(run, checkpoint, device)
     drawing = SamplingConfig(temperature=temperature or 1.0, top_k=top_k, top_p=top_p)
-    number = 1
+    first = 1
     for lines in _blocks(texts, file):
         results = pipeline.translate(
             lines,
@@ -67,12 +67,12 @@ def translate(
             n_best=n_best,
             sampling=drawing if sample else None,
             seed=1 if seed is None else seed,
-            first_number=number,
+            first_number=first,
         )
-        for number, result in enumerate(results, number):
+        for number, result in enumerate(results, first):
             _warn_of_unknown(result, number)
             _print_translation(result, n_best, as_json)
-        number += 1
+        first += len(lines)
         sys.stdout.flush()
         if attention:
             draw_attention(pipeline.attention(lines[0], results[0]), attention)
@@ -113,7 +113,9 @@ def _standard_input() -> Iterator[list[str]]:
         for line in lines:
             number += 1
             try:
-                encoding = "utf-8-sig" if number == 1 else "utf-8"  # as in files: there may be a mark
+                encoding = (
+                    "utf-8-sig" if number == 1 else "utf-8"
+                )  # as in files: there may be a mark
                 decoded.append(line.decode(encoding).rstrip("\r"))
             except UnicodeDecodeError:
                 raise UserError(f"stdin:{number}: not valid UTF-8") from None

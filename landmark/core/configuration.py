@@ -105,6 +105,8 @@ def override(values: dict[str, Any], assignments: Sequence[str], origin: Origin)
         here = values
         *parents, last = path.split(".")
         for depth, key in enumerate(parents, 1):
+            if key not in here:
+                origin.places[".".join(parents[:depth])] = f"override {assignment!r}"
             inner = here.setdefault(key, {})
             if not isinstance(inner, dict):
                 parent = ".".join(parents[:depth])

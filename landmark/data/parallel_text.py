@@ -51,11 +51,7 @@ class ParallelTextConfig:
     """Cleaning: most times one side may be longer than the other."""
 
     @model_validator(mode="after")
-    def _files_are_given(self) -> "ParallelTextConfig":
-        if self.corpus == "files" and not self.source:
-            raise ValueError(
-                "corpus 'files' needs data.source and data.target (--source, --target)"
-            )
+    def _files_fit_the_corpus(self) -> "ParallelTextConfig":
         if self.corpus == "embedded" and (self.source or self.valid_source):
             raise ValueError(
                 "files are given, but data.corpus is 'embedded': set data.corpus=files"
@@ -136,7 +132,7 @@ def _read_table(path: Path) -> Iterator[Pair]:
         if len(columns) != 2:
             raise UserError(
                 f"{path}:{count}: {len(columns)} tab-separated columns where a sentence and its "
-                "translation were expected; or name the other side with --target"
+                "translation were expected (or name the file with the other side)"
             )
         yield columns[0], columns[1]
     if not count:

@@ -128,6 +128,8 @@ def prepare_translation(
 
 def _check_files(config: ParallelTextConfig) -> None:
     """Read everything once, so that a fault shows before work begins."""
+    if not config.source:
+        raise UserError("there is no text to train on: give --source and --target (data.source …)")
     _counted.clear()  # the files may have changed since another training of this process
     _count_pairs(config.source, config.target)
     if config.valid_source:

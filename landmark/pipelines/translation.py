@@ -1,5 +1,6 @@
 """A loaded translation run: sentences in, translations out."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,7 +11,7 @@ import torch
 from torch import Tensor
 
 from landmark.core.errors import UserError
-from landmark.core.runtime import choose_device
+from landmark.core.runtime import choose_device, derive_seed
 from landmark.data.pairs import cut_by_budget, pack_sources
 from landmark.data.preparation import WORDS
 from landmark.data.tokenizer import SubwordTokenizer, words_of
@@ -30,6 +31,9 @@ from landmark.probes.attention import cross_attention
 from landmark.recipes.translation import TranslationRun
 
 BATCH_TOKENS = 2000
+_SILENCE = Hypothesis((), 0.0, 0.0)
+_LINE_BREAKS = re.compile(r"[\r\n]+")  # a translation is one line
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,8 @@ class Translation:
     """The n best, best first: text and score."""
     unknown_words: tuple[str, ...]
     """Words of the source that the model never saw in training."""
+    tokens: tuple[int, ...]
+    """The best translation as the model said it."""
 
 
 @dataclass(frozen=True)
@@ -101,51 +107,65 @@ class TranslationPipeline:
         n_best: int = 1,
         sampling: SamplingConfig | None = None,
         seed: int = 1,
+        first_number: int = 1,
     ) -> list[Translation]:
-        """Translate sentences, in any number; results come in the order given."""
+        """Translate sentences, in any number; results come in the order given, blank for blank.
+
+        A draw depends on the seed, the sentence and its number, which counts from `first_number`.
+        """
+        if isinstance(texts, str):
+            raise UserError("translate takes a list of sentences, not one string")
         search = self.config.search
-        beam = beam or max(search.beam, n_best)
-        if n_best > beam:
-            raise UserError(f"n_best {n_best} is more than the beam keeps ({beam}): widen the beam")
+        beam = max(search.beam, n_best) if beam is None else beam
+        if not 1 <= n_best <= beam:
+            raise UserError(f"n_best {n_best} of a beam of {beam}: give 1 to {beam}, or widen it")
         penalty = search.length_penalty if length_penalty is None else length_penalty
-        sources = self._encode(texts)
-        found: list[list[Hypothesis]] = [[] for _ in texts]
-        generator = torch.Generator(self.device).manual_seed(seed)
-        for numbers in _batches(sources):
-            chosen = [sources[number] for number in numbers]
-            if sampling:
-                hypotheses = [[h] for h in self._sample(chosen, search, sampling, generator)]
-            else:
+        sources = self._encode(texts, first_number)
+        found = [[_SILENCE] for _ in texts]
+        worded = [number for number, text in enumerate(texts) if text.strip()]
+        if sampling:
+            for number in worded:
+                key = derive_seed(seed, "draw", first_number + number)
+                found[number] = self._sample(sources[number], n_best, search, sampling, key)
+        else:
+            for numbers in _batches(sources, worded):
+                chosen = [sources[number] for number in numbers]
                 hypotheses = self._search(chosen, search, beam, penalty)
-            for number, best in zip(numbers, hypotheses, strict=True):
-                found[number] = best
+                for number, best in zip(numbers, hypotheses, strict=True):
+                    found[number] = best
         return [self._result(text, best, n_best) for text, best in zip(texts, found, strict=True)]
 
-    def attention(self, text: str, translation: str | None = None) -> AttentionMap:
+    def attention(self, text: str, translation: str | Translation | None = None) -> AttentionMap:
         """Cross-attention while the translation (by default the model's own) is written."""
         if translation is None:
-            translation = self.translate([text])[0].text
-        source, target = self.tokenizer.encode([text, translation])
-        packed, packing = pack_sources([source], self.tokenizer.end)
-        inputs = torch.tensor([self.tokenizer.begin, *target], device=self.device)
+            translation = self.translate([text])[0]
+        if isinstance(translation, Translation):
+            target = list(translation.tokens)
+        else:
+            target = self._encode([translation])[0]
+        source, end = self._encode([text])[0], self.tokenizer.end
+        packed, packing = pack_sources([source], end)
+        longest = self.config.model.max_length  # a search may end there, without </s>
+        inputs = torch.tensor([self.tokenizer.begin, *target][:longest], device=self.device)
         weights = cross_attention(
             self.model, packed.to(self.device), packing.to(self.device), inputs
         )
         pieces = self.tokenizer.pieces
         return AttentionMap(
-            tuple(pieces([*source, self.tokenizer.end])),
-            tuple(pieces([*target, self.tokenizer.end])),
-            weights.cpu(),
+            tuple(pieces([*source, end])), tuple(pieces([*target, end][:longest])), weights.cpu()
         )
 
-    def _encode(self, texts: Sequence[str]) -> list[list[int]]:
+    def _encode(self, texts: Sequence[str], first_number: int = 1) -> list[list[int]]:
         limit = self.config.model.max_length - 1
+        for number, text in enumerate(texts, first_number):
+            if _LONE_SURROGATE.search(text):  # how Python holds an argument's invalid bytes
+                raise UserError(f"sentence {number} is not valid UTF-8")
         sources = self.tokenizer.encode(texts)
-        for number, source in enumerate(sources, 1):
+        for number, (text, source) in enumerate(zip(texts, sources, strict=True), first_number):
             if len(source) > limit:
                 raise UserError(
                     f"sentence {number} has {len(source)} tokens, but the model takes at most "
-                    f"{limit}: split it ({texts[number - 1][:40]!r}…)"
+                    f"{limit}: split it ({text[:40]!r}…)"
                 )
         return sources
 
@@ -175,28 +195,35 @@ class TranslationPipeline:
 
     def _sample(
         self,
-        sources: list[list[int]],
+        source: list[int],
+        draws: int,
         search: SearchConfig,
         sampling: SamplingConfig,
-        generator: torch.Generator,
+        seed: int,
     ) -> list[Hypothesis]:
-        state, limits = self._prepare(sources, search, 1)
+        """Draw translations of one sentence, likeliest first, from random numbers of its own."""
+        state, limits = self._prepare([source] * draws, search, 1)
         begin, end = self.tokenizer.begin, self.tokenizer.end
-        choose = sampler(sampling, generator)
-        return decode_stepwise(self.model, state, limits, begin, end, choose, device=self.device)
+        choose = sampler(sampling, torch.Generator(self.device).manual_seed(seed))
+        drawn = decode_stepwise(self.model, state, limits, begin, end, choose, device=self.device)
+        return sorted(drawn, key=lambda hypothesis: -hypothesis.score)
 
     def _result(self, text: str, hypotheses: list[Hypothesis], n_best: int) -> Translation:
         if not hypotheses:
             raise UserError(f"{self.checkpoint}: the model's output is not finite: use another")
-        texts = self.tokenizer.decode([hypothesis.tokens for hypothesis in hypotheses[:n_best]])
-        ranked = tuple((t, h.score) for t, h in zip(texts, hypotheses, strict=False))
-        return Translation(text, ranked[0][0], ranked[0][1], ranked, self.unknown_words(text))
+        chosen = hypotheses[:n_best]
+        texts = self.tokenizer.decode([hypothesis.tokens for hypothesis in chosen])
+        ranked = tuple(
+            (_LINE_BREAKS.sub(" ", said), hypothesis.score)
+            for said, hypothesis in zip(texts, chosen, strict=True)
+        )
+        (best, score), unknown = ranked[0], self.unknown_words(text)
+        return Translation(text, best, score, ranked, unknown, chosen[0].tokens)
 
 
-def _batches(sources: list[list[int]]) -> Iterator[list[int]]:
-    """Sentence numbers in batches of like length."""
-    if not sources:
-        return
-    lengths = np.array([len(source) + 1 for source in sources])
-    for batch in cut_by_budget(np.argsort(lengths, kind="stable"), lengths, BATCH_TOKENS):
+def _batches(sources: list[list[int]], numbers: list[int]) -> Iterator[list[int]]:
+    """The given sentence numbers in batches of like length."""
+    lengths = np.array([len(source) + 1 for source in sources], np.int64)
+    order = np.array(sorted(numbers, key=lambda number: len(sources[number])), np.int64)
+    for batch in cut_by_budget(order, lengths, BATCH_TOKENS):
         yield batch.tolist()

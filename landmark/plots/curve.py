@@ -8,23 +8,27 @@ import numpy as np
 from matplotlib.figure import Figure
 
 Records = Sequence[Mapping[str, Any]]
+_STYLES = ("-", "--", ":", "-.")  # one a player
 
 
 def save_curves(logs: Mapping[str, Records], path: Path) -> None:
-    """Training and validation loss against steps and against time, one colour a run."""
+    """Training and validation losses against steps and against time, one colour a run."""
     figure = Figure(figsize=(11, 4.5), layout="constrained")
     by_step, by_time = figure.subplots(1, 2, sharey=True)
     for number, (name, records) in enumerate(logs.items()):
-        training = [record for record in records if record["kind"] == "train"]
-        times = [record["seconds"] / 60 for record in training]
-        steps = [record["step"] for record in training]
-        for kind, style, alpha in (("train", "-", 0.5), ("valid", "o-", 1.0)):
-            for loss, points in _curves([r for r in records if r["kind"] == kind]).items():
-                x, y = zip(*points, strict=True)
-                look = {"color": f"C{number}", "alpha": alpha, "markersize": 3}
-                by_step.plot(x, y, style, label=f"{name}: {loss} ({kind})", **look)
-                # A validation has no time of its own: it lies between two records that have.
-                by_time.plot(np.interp(x, steps, times), y, style, **look)
+        timed = [record for record in records if "seconds" in record]
+        known = [record["step"] for record in timed]
+        minutes = [record["seconds"] / 60 for record in timed]
+        for kind, word, look in (
+            ("train", "training", {"alpha": 0.5}),
+            ("valid", "validation", {"marker": "o", "markersize": 3}),
+        ):
+            curves = _losses([record for record in records if record["kind"] == kind])
+            for (loss, (steps, values)), style in zip(curves.items(), _STYLES, strict=False):
+                look = {**look, "color": f"C{number}", "linestyle": style}
+                by_step.plot(steps, values, label=f"{name}: {word} {loss}", **look)
+                if timed:  # a validation lies between two records that have a time
+                    by_time.plot(np.interp(steps, known, minutes), values, **look)
     by_step.set(xlabel="step", ylabel="loss")
     by_time.set(xlabel="minutes of training")
     if by_step.lines:
@@ -32,13 +36,16 @@ def save_curves(logs: Mapping[str, Records], path: Path) -> None:
     figure.savefig(path, dpi=150)
 
 
-def _curves(records: Records) -> dict[str, list[tuple[int, float]]]:
-    """Step and value of each loss: a single player's, or each player's (`generator_loss`)."""
-    curves: dict[str, list[tuple[int, float]]] = {}
+def _losses(records: Records) -> dict[str, tuple[list[int], list[float]]]:
+    """Steps and values of the loss; of each player's (`generator_loss`) where there are several."""
+    curves: dict[str, tuple[list[int], list[float]]] = {}
     for record in records:
-        for key, value in record.items():
-            if key.endswith("_loss") or (key == "loss" and "nll" not in record):
-                curves.setdefault(key.replace("_", " "), []).append((record["step"], value))
-            elif key == "nll":  # without label smoothing, it compares with validation
-                curves.setdefault("loss", []).append((record["step"], value))
+        # The plain loss where it is logged: it compares with validation.
+        losses = {"loss": record.get("nll", record.get("loss"))}
+        losses |= {k.replace("_", " "): v for k, v in record.items() if k.endswith("_loss")}
+        for name, value in losses.items():
+            if value is not None:
+                steps, values = curves.setdefault(name, ([], []))
+                steps.append(record["step"])
+                values.append(value)
     return curves

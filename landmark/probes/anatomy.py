@@ -39,14 +39,20 @@ def dissect(
     """Let `compute` run a module once (on the meta device) and count; shared parameters once."""
     shapes: dict[str, tuple[int, ...]] = {}
     handles = [_watch(name, child, shapes) for name, child in module.named_modules() if name]
-    for child in module.modules():
-        if isinstance(child, MultiHeadAttention):  # written out, its products are counted
-            child.observer = _ignore
+    attentions = [child for child in module.modules() if isinstance(child, MultiHeadAttention)]
+    for attention in attentions:  # written out, its products are counted
+        attention.observer = _ignore
+    was_training = module.training
     counter = FlopCounterMode(display=False)
-    with counter, torch.no_grad():
-        compute(module.eval())
-    for handle in handles:
-        handle.remove()
+    try:
+        with counter, torch.no_grad():
+            compute(module.eval())
+    finally:
+        for handle in handles:
+            handle.remove()
+        for attention in attentions:
+            attention.observer = None
+        module.train(was_training)
     flops = {
         key.partition(".")[2]: sum(ops.values()) for key, ops in counter.get_flop_counts().items()
     }

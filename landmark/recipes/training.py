@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -22,7 +23,7 @@ from landmark.core.configuration import (
 from landmark.core.errors import UserError
 from landmark.core.runtime import choose_device, environment, set_threads
 from landmark.engine import distributed
-from landmark.engine.run import LOG, RECIPE, Run
+from landmark.engine.run import LOCK, LOG, RECIPE, Run
 from landmark.engine.session import Session
 from landmark.engine.trainer import Report, Trainer
 from landmark.recipes.catalog import RECIPES, TASKS, Assembly, RunConfig, load_catalog
@@ -89,6 +90,10 @@ def train(
     """Train a recipe into a run directory, or go on with it (`resume`: auto or a checkpoint)."""
     config = resolve(recipe, overrides)
     target = Run(Path(run) if run else Path("runs") / Path(recipe).stem)
+    if target.folder.is_file():
+        raise UserError(f"{target.folder}: is a file: --run names another folder")
+    if resume not in (None, "auto"):
+        Run.open(target.folder)  # one who names a checkpoint means a run that is there
     device = choose_device(config.device)
     set_threads(config.threads)
     with distributed.process_group(device), _lock(target):
@@ -98,8 +103,6 @@ def train(
             raise UserError(
                 f"{target.folder}: exists: --resume goes on with it, --run names another folder"
             )
-        if not resuming and resume not in (None, "auto"):
-            raise UserError(f"{target.folder}: there is no run to go on with from {resume!r}")
         if not resuming and distributed.is_main():
             if resume:
                 report({"kind": "note", "text": f"{target.folder}: no run here yet: it begins"})
@@ -130,28 +133,35 @@ def _prepare(config: RunConfig, run: Run, report: Report) -> None:
             run.append_log(record)
         report(record)
 
+    before = {path.name for path in run.folder.iterdir()} - {LOCK}
     (run.folder / LOG).unlink(missing_ok=True)
-    name = identity(config)
-    resolved: RunConfig = TASKS[config.task].prepare(config, run.folder, log)
-    facts = {
-        "environment": environment(),
-        "identity": name,
-        "assets": {asset: _digest(run.folder / asset) for asset in TASKS[config.task].assets},
-    }
-    run.write_recipe(as_yaml(resolved) + yaml.safe_dump(facts, sort_keys=False))
+    try:
+        name = identity(config)
+        task = TASKS[config.task]
+        resolved: RunConfig = task.prepare(config, run.folder, log)
+        facts = {
+            "environment": environment(),
+            "identity": name,
+            "assets": {asset: _file_digest(run.folder / asset) for asset in task.assets},
+        }
+        run.write_recipe(as_yaml(resolved) + yaml.safe_dump(facts, sort_keys=False))
+    except BaseException:
+        if not before:  # leave nothing behind that was not there
+            shutil.rmtree(run.folder)
+        raise
 
 
 def check_assets(run: Run) -> None:
-    """Refuse a run whose tokenizer (or the like) is not the one it was trained with."""
+    """Refuse a run whose files beside the checkpoints are not the ones it was trained with."""
     for asset, digest in run.read_recipe().get("assets", {}).items():
         path = run.folder / asset
         if not path.is_file():
             raise UserError(f"{path}: is missing: the run cannot be used without it")
-        if _digest(path) != digest:
-            raise UserError(f"{path}: is not the one that this run was trained with")
+        if _file_digest(path) != digest:
+            raise UserError(f"{path}: is not the one this run was trained with: put that one back")
 
 
-def _digest(path: Path) -> str:
+def _file_digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 

@@ -174,6 +174,7 @@ def transformer_embedded() -> TranslationRun:
 )
 def translation() -> TranslationRun:
     return TranslationRun(
+        data=ParallelTextConfig(corpus="files"),
         model=dataclasses.replace(VARIANTS["tiny"], norm="pre", dropout=0.2),
         schedule=ScheduleConfig(name="inverse-sqrt", rate=2e-3, warmup_steps=1000),
         trainer=TrainerConfig(

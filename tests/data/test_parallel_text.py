@@ -165,6 +165,8 @@ def test_the_digest_follows_the_content_not_the_name(tmp_path: Path) -> None:
         digest(names[0], str(tmp_path / "none"))
 
 
-def test_own_files_must_be_named() -> None:
-    with pytest.raises(ValueError, match="--source"):
-        ParallelTextConfig(corpus="files")
+def test_files_that_would_be_ignored_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"data.corpus is 'embedded'"):
+        ParallelTextConfig(source=("a",), target=("b",))
+    with pytest.raises(ValueError, match=r"without data.valid_source"):
+        ParallelTextConfig(corpus="files", source=("a",), target=("b",), valid_target=("c",))

@@ -1,0 +1,145 @@
+import json
+
+import pytest
+import yaml
+
+from landmark.core.configuration import as_yaml
+from landmark.engine.run import Run
+from landmark.recipes.catalog import NETWORKS, RECIPES, SYSTEMS
+from landmark.recipes.training import load_config, resolve
+
+
+def transformer_parameters(vocabulary: int, width: int, inner: int, layers: int) -> int:
+    """By hand: 3 attentions, 2 feed-forwards and 5 norms for each pair of blocks."""
+    attention = 4 * width * width + 4 * width
+    feedforward = 2 * width * inner + inner + width
+    norm = 2 * width
+    return vocabulary * width + layers * (3 * attention + 2 * feedforward + 5 * norm)
+
+
+def transformer_macs(vocabulary: int, width: int, inner: int, layers: int, time: int) -> int:
+    """By hand: projections, scores, weighted sums, feed-forwards, logits."""
+    projections = 4 * time * width * width
+    scores_and_sums = 2 * time * time * width
+    feedforward = 2 * time * width * inner
+    logits = time * width * vocabulary
+    return layers * (3 * (projections + scores_and_sums) + 2 * feedforward) + logits
+
+
+BASE = (37_000, 512, 2048, 6)
+BIG = (37_000, 1024, 4096, 6)
+
+
+def test_list_names_every_system_with_paper_year_task_variants_and_recipes(command):
+    answer = command("list")
+    assert answer.code == 0
+    for system in SYSTEMS.values():
+        assert f"{system.name} ({system.year}, {system.task}): {system.paper}" in answer.out
+        for network in system.networks:
+            assert network.name in answer.out
+    for recipe in RECIPES.values():
+        assert f"recipe {recipe.name}: {recipe.summary}" in answer.out
+    assert "arXiv 1706.03762" in answer.out
+
+
+def test_list_as_json_says_the_same(command):
+    systems = {entry["name"]: entry for entry in json.loads(command("list", "--json").out)}
+    assert systems.keys() == set(SYSTEMS)
+    transformer = systems["transformer"]
+    assert transformer["year"] == 2017
+    assert transformer["task"] == "translation"
+    assert "Attention Is All You Need" in transformer["paper"]
+    sizes = ("tiny", "small", "base", "big")
+    assert transformer["variants"] == [f"transformer-{size}" for size in sizes]
+    assert set(transformer["recipes"]) == {"transformer-embedded", "translation"}
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "shape"),
+    [("transformer-base", 63_082_496, BASE), ("transformer-big", 214_245_376, BIG)],
+)
+def test_show_counts_the_published_parameters_and_the_macs(command, name, parameters, shape):
+    facts = json.loads(command("show", name, "--json").out)
+    assert facts["name"] == name
+    assert facts["parameters"] == parameters == transformer_parameters(*shape)
+    assert facts["auxiliary_parameters"] == 0
+    assert facts["macs"] == transformer_macs(*shape, time=128)
+    assert facts["year"] == 2017
+    assert "1706.03762" in facts["paper"]
+    assert facts["published_parameters"] == parameters
+
+
+def test_the_layer_table_adds_up(command):
+    facts = json.loads(command("show", "transformer-base", "--json").out)
+    layers = facts["layers"]
+    assert sum(row["parameters"] for row in layers) == facts["parameters"]
+    assert sum(row["macs"] for row in layers) == facts["macs"]
+    rows = {row["name"]: row for row in layers}
+    assert rows["encoder.0.attention"]["output"] == [128, 512]
+    assert rows["decoder.5.feedforward.expand"]["output"] == [128, 2048]
+    assert rows["decoder.0.cross_attention"]["macs"] == 4 * 128 * 512**2 + 2 * 128**2 * 512
+    assert rows["output"]["output"] == [128, 37_000]
+    assert rows["output"]["parameters"] == 0  # shared with the embedding, counted there
+    assert sum("attention" in name and "norm" not in name for name in rows) == 18
+
+
+def test_show_prints_layers_shapes_parameters_and_macs(command):
+    lines = command("show", "transformer-base").out.splitlines()
+    assert lines[0].startswith("transformer-base: Vaswani et al.")
+    assert lines[1].split() == ["layer", "kind", "output", "parameters", "MACs"]
+    row = next(line for line in lines if line.startswith("encoder.0.attention"))
+    assert row.split()[1:] == ["MultiHeadAttention", "128x512", "1,050,624", "150,994,944"]
+    assert "parameters 63,082,496; published 63,082,496" in lines[-2]
+    assert f"MACs {transformer_macs(*BASE, time=128):,}" in lines[-1]
+
+
+def test_every_network_can_be_shown(command):
+    for name in NETWORKS:
+        facts = json.loads(command("show", name, "--json").out)
+        assert facts["name"] == name
+        assert facts["parameters"] > 0
+        assert facts["macs"] > 0
+
+
+def test_an_unknown_network_lists_the_near_ones(mistake):
+    said = mistake("show", "transformer-bse")
+    assert said.startswith("unknown network 'transformer-bse': did you mean transformer-base")
+    assert "choose from: transformer-base" in mistake("show", "xxxxxxxxxxxxxx")
+
+
+@pytest.mark.parametrize("name", ["transformer-embedded", "translation", "gan-gaussian"])
+@pytest.mark.parametrize("options", [[], ["--bare"]])
+def test_a_printed_recipe_is_read_back_as_the_same(command, tmp_path, name, options):
+    answer = command("recipe", name, *options)
+    assert answer.code == 0
+    assert ("  # " in answer.out) is (not options)
+    path = tmp_path / "mine.yaml"
+    path.write_text(answer.out, encoding="utf-8")
+    assert resolve(str(path)) == resolve(name)
+
+
+def test_a_recipe_is_printed_with_its_overrides(command):
+    text = command("recipe", "transformer-embedded", "model.dropout=0.25", "data.corpus_seed=7").out
+    values = yaml.safe_load(text)
+    assert values["model"]["dropout"] == 0.25
+    assert values["data"]["corpus_seed"] == 7
+    assert "dropout: 0.25  # Share of activations dropped" in text
+
+
+def test_a_printed_recipe_trains_from_its_file(command, tmp_path, tiny):
+    path = tmp_path / "mine.yaml"
+    path.write_text(command("recipe", "transformer-embedded", *tiny, "seed=3").out)
+    answer = command("train", path, "--run", tmp_path / "run")
+    assert answer.code == 0
+    trained = load_config(Run.open(tmp_path / "run"))
+    printed = resolve(str(path))
+    assert trained.seed == 3
+    # Only the vocabulary is filled in: everything else is as printed.
+    expected = as_yaml(printed).replace("vocab_size: null", "vocab_size: 500")
+    assert as_yaml(trained) == expected
+
+
+def test_an_unknown_recipe_suggests_the_nearest(mistake):
+    for name in ("recipe", "train"):
+        said = mistake(name, "transformer-embeded")
+        assert said == "unknown recipe 'transformer-embeded': did you mean transformer-embedded?"

@@ -1,0 +1,258 @@
+from collections import Counter
+from functools import partial
+from itertools import pairwise
+
+import pytest
+
+from landmark.core.errors import UserError
+from landmark.data import preparation
+from landmark.data.embedded import corpus
+from landmark.data.parallel_text import ParallelTextConfig
+from landmark.data.preparation import (
+    data_digest,
+    prepare_translation,
+    training_pairs,
+    validation_pairs,
+)
+from landmark.data.shards import ShardWriter, TokenStore
+from landmark.data.tokenizer import SubwordTokenizer, TokenizerConfig
+
+PAIRS = [(f"sentence number {n}", f"Satz Nummer {n}") for n in range(95)]
+VOCABULARY = TokenizerConfig(vocab_size=300)
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Write pairs as a table; the configuration that names it, with other settings."""
+
+    def write(pairs=PAIRS, name="own.tsv", **settings):
+        path = tmp_path / name
+        path.write_text("".join(f"{a}\t{b}\n" for a, b in pairs), encoding="utf-8")
+        return ParallelTextConfig(corpus="files", source=(str(path),), **settings)
+
+    return write
+
+
+@pytest.fixture
+def prepare(tmp_path):
+    """Prepare a folder; the store of each split, and the records that were reported."""
+
+    def call(config, tokenizer=VOCABULARY, max_length=64, folder="run"):
+        records = []
+        size = prepare_translation(config, tokenizer, tmp_path / folder, max_length, records.append)
+        return size, tmp_path / folder, records
+
+    return call
+
+
+def stored(folder, split):
+    tokenizer = SubwordTokenizer.load(folder / "tokenizer.json")
+    store = TokenStore(folder / "data" / split)
+    sides = (
+        tokenizer.decode([store[side, n].tolist() for n in range(len(store))])
+        for side in store.sides
+    )
+    return list(zip(*sides, strict=True))
+
+
+def test_everything_training_needs_is_in_the_folder(files, prepare):
+    size, folder, records = prepare(files())
+    assert size == len(SubwordTokenizer.load(folder / "tokenizer.json")) <= 300
+    assert stored(folder, "train") + stored(folder, "valid") == [
+        *(pair for n, pair in enumerate(PAIRS, 1) if n % 10),
+        *PAIRS[9::10],
+    ]
+    assert records[-1] == {
+        "kind": "data",
+        "pairs": 86,
+        "valid_pairs": 9,
+        "vocabulary": size,
+        "left_out": {},
+        "valid_left_out": {},
+    }
+    assert records[0] == {"kind": "note", "text": "training the tokenizer"}
+
+
+def test_the_words_are_those_of_the_source_side_in_order(files, prepare):
+    pairs = [("The cat, the CAT!", "Die Katze"), ("An éclair 7", "Ein Éclair")] * 5
+    _, folder, _ = prepare(files(pairs))
+    assert (folder / "words.txt").read_text(encoding="utf-8").split() == sorted(
+        ["The", "cat", "the", "CAT", "An", "éclair"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("count", "valid_pairs", "held_out"),
+    [(95, 500, 9), (95, 9, 9), (95, 5, 5), (95, 1, 1), (12, 500, 1), (4, 500, 1), (2, 500, 1)],
+)
+def test_as_many_pairs_are_held_out_as_asked_but_at_most_a_tenth(
+    files, count, valid_pairs, held_out
+):
+    config = files(PAIRS[:count], f"{count}-{valid_pairs}.tsv", valid_pairs=valid_pairs)
+    training = list(training_pairs(config, Counter()))
+    validation = list(validation_pairs(config))
+    assert len(validation) == held_out
+    assert sorted(training + validation) == sorted(PAIRS[:count])
+
+
+def test_one_pair_cannot_be_split(files, prepare):
+    with pytest.raises(UserError, match=r"own\.tsv: one pair is too few"):
+        prepare(files(PAIRS[:1]))
+
+
+def test_given_validation_files_leave_all_pairs_for_training(files):
+    valid = files([("hello", "hallo")], "valid.tsv").source
+    config = files(valid_source=valid)
+    assert list(training_pairs(config, Counter())) == PAIRS
+    assert list(validation_pairs(config)) == [("hello", "hallo")]
+
+
+def test_reverse_turns_training_and_validation_round(files):
+    there, back = files(), files(reverse=True)
+    for split in (partial(training_pairs, dropped=Counter()), validation_pairs):
+        assert list(split(back)) == [(b, a) for a, b in split(there)]
+
+
+def test_cleaning_is_on_request_and_counted(files, prepare):
+    pairs = [*PAIRS[:20], ("", "leer"), PAIRS[0], ("a b c d e f g h", "x"), ("z", "z")]
+    pairs += [("the last is held out", "das letzte")]
+    assert len(stored(prepare(files(pairs, valid_pairs=1))[1], "train")) == 24
+    _, folder, records = prepare(files(pairs, valid_pairs=1, clean=True), folder="clean")
+    assert records[-1]["left_out"] == {"empty": 1, "repeated": 1, "lopsided": 1}
+    assert stored(folder, "train") == [*PAIRS[:20], ("z", "z")]
+
+
+def test_pairs_too_long_on_either_side_are_left_out_and_counted(files, prepare):
+    long = "word " * 40
+    pairs = [*PAIRS[:30], (long, "kurz"), ("short", long), ("last", "letztes")]
+    _, folder, records = prepare(files(pairs, valid_pairs=1), max_length=20)
+    assert records[-1]["left_out"] == {"longer than 19 tokens": 2}
+    assert stored(folder, "train") == PAIRS[:30]
+
+
+def test_a_pair_that_just_fits_is_kept(files, prepare):
+    config = files()
+    _, folder, _ = prepare(config)
+    store = TokenStore(folder / "data" / "train")
+    longest = int(max(store.lengths["source"].max(), store.lengths["target"].max()))
+    # One place is for </s>.
+    assert not prepare(config, max_length=longest + 1, folder="fits")[2][-1]["left_out"]
+    assert prepare(config, max_length=longest, folder="tight")[2][-1]["left_out"]
+
+
+def test_when_nothing_is_left_the_reasons_are_given(files, prepare):
+    with pytest.raises(UserError, match=r"no training pair is left \(86 longer than 1 tokens\)"):
+        prepare(files(), max_length=2)
+    valid = files([("far too long " * 9, "zu lang")], "valid.tsv").source
+    with pytest.raises(UserError, match="no validation pair is left"):
+        prepare(files(valid_source=valid), max_length=20)
+
+
+def test_faults_show_before_any_work_is_done(files, prepare, tmp_path):
+    config = files()
+    with (tmp_path / "own.tsv").open("ab") as file:
+        file.write(b"one column only\n")
+    with pytest.raises(UserError, match=r"own\.tsv:96: 1 tab-separated columns"):
+        prepare(config)
+    assert list((tmp_path / "run").iterdir()) == []
+
+
+def test_files_may_change_between_two_trainings_of_one_process(files, prepare):
+    prepare(files(PAIRS[:20]))
+    _, folder, _ = prepare(files(PAIRS), folder="second")
+    assert stored(folder, "valid") == PAIRS[9::10]
+    with pytest.raises(UserError, match="is empty"):
+        prepare(files([]), folder="third")
+
+
+def test_an_existing_tokenizer_is_taken_over(files, prepare, tmp_path):
+    _, folder, _ = prepare(files())
+    given = TokenizerConfig(file=str(folder / "tokenizer.json"))
+    _, second, records = prepare(files([("ü", "ö")] * 20), given, folder="second")
+    assert (second / "tokenizer.json").read_bytes() == (folder / "tokenizer.json").read_bytes()
+    assert [record["kind"] for record in records] == ["data"]
+    with pytest.raises(UserError, match="there is no tokenizer here"):
+        prepare(files(), TokenizerConfig(file=str(tmp_path / "no.json")), folder="third")
+
+
+def test_preparing_twice_gives_the_same_files(files, prepare):
+    first, second = (prepare(files(), folder=name)[1] for name in ("one", "two"))
+    names = sorted(path.relative_to(first) for path in first.rglob("*") if path.is_file())
+    assert len(names) == 12
+    for name in names:
+        assert (first / name).read_bytes() == (second / name).read_bytes(), name
+
+
+# Corpora larger than memory
+
+
+def test_at_most_a_chunk_of_pairs_is_held_at_a_time(files, prepare, monkeypatch):
+    monkeypatch.setattr(preparation, "_CHUNK", 10)
+    read, encoded = [], []
+    reading, encoding = preparation.read_pairs, SubwordTokenizer.encode
+
+    def count_pairs(*arguments):
+        for pair in reading(*arguments):
+            read.append(pair)
+            yield pair
+
+    def watch(tokenizer, texts):
+        encoded.append((len(texts), len(read)))
+        return encoding(tokenizer, texts)
+
+    monkeypatch.setattr(preparation, "read_pairs", count_pairs)
+    monkeypatch.setattr(SubwordTokenizer, "encode", watch)
+    prepare(files())
+    assert max(size for size, _ in encoded) == 10
+    # Both sides of each chunk are encoded before the next pairs are read.
+    places = [place for _, place in encoded]
+    assert places[::2] == places[1::2]
+    training = places[: 2 * 9 : 2]
+    # Of every ten pairs that are read, nine are for training.
+    assert all(later - earlier <= 12 for earlier, later in pairwise(training))
+
+
+def test_the_tokenizer_learns_from_a_stream(files, prepare, monkeypatch):
+    learn = SubwordTokenizer.train
+    seen = []
+
+    def watch(lines, config):
+        assert iter(lines) is lines, "a list would hold the whole corpus"
+        seen.extend(lines)
+        return learn(iter(seen), config)
+
+    monkeypatch.setattr(SubwordTokenizer, "train", watch)
+    prepare(files())
+    held_out = {side for pair in PAIRS[9::10] for side in pair}
+    assert len(seen) == 2 * 86
+    assert not held_out & set(seen)
+
+
+def test_a_large_corpus_is_cut_into_shards_and_read_back_whole(files, prepare, monkeypatch):
+    monkeypatch.setattr(preparation, "ShardWriter", partial(ShardWriter, shard_tokens=100))
+    _, folder, _ = prepare(files())
+    assert len(list((folder / "data" / "train").glob("*.source.tokens"))) > 3
+    assert stored(folder, "train") == [pair for n, pair in enumerate(PAIRS, 1) if n % 10]
+
+
+# The embedded corpus
+
+
+def test_the_embedded_corpus_needs_no_files(prepare):
+    config = ParallelTextConfig(train_pairs=40, valid_pairs=10, corpus_seed=3)
+    _, folder, _ = prepare(config, max_length=500)
+    for split, count in (("train", 40), ("valid", 10)):
+        drawn = [(p.source, p.target) for p in corpus.draw(split, count, 3)]
+        assert stored(folder, split) == drawn
+
+
+def test_the_digest_follows_the_content_of_the_data(files):
+    before = data_digest(files())
+    assert data_digest(files()) == before
+    assert data_digest(files(PAIRS[:-1])) != before
+    moved = files(name="moved.tsv")
+    assert data_digest(moved) == before
+    embedded = data_digest(ParallelTextConfig())
+    assert embedded == data_digest(ParallelTextConfig()) != before
+    with pytest.raises(UserError, match="cannot be read"):
+        data_digest(ParallelTextConfig(corpus="files", source=("no/such/file",)))

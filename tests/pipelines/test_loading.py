@@ -1,0 +1,101 @@
+import shutil
+
+import pytest
+import torch
+
+import landmark
+from landmark.core.errors import UserError
+from landmark.data.embedded import corpus
+from landmark.data.tokenizer import SubwordTokenizer, TokenizerConfig
+from landmark.engine.checkpoint import load_tensors
+from landmark.pipelines.translation import TranslationPipeline
+from landmark.recipes.training import train
+
+
+@pytest.fixture
+def copied(tiny_run, tmp_path):
+    return shutil.copytree(tiny_run, tmp_path / "run")
+
+
+@pytest.mark.parametrize("as_given", [str, lambda path: path], ids=["text", "path"])
+def test_a_run_is_loaded_and_translates(tiny_run, as_given):
+    pipeline = landmark.load(as_given(tiny_run))
+    assert isinstance(pipeline, TranslationPipeline)
+    results = pipeline.translate(["The dog sees the man.", "I ate an apple."])
+    assert [result.source for result in results] == ["The dog sees the man.", "I ate an apple."]
+    assert all(isinstance(result.text, str) and result.text for result in results)
+
+
+def test_a_run_that_was_moved_still_works(tiny_run, copied):
+    text = ["The dog sees the man."]
+    assert landmark.load(copied).translate(text) == landmark.load(tiny_run).translate(text)
+
+
+def test_the_weights_are_the_checkpoints(tiny_run):
+    pipeline = landmark.load(tiny_run, "8")
+    saved = load_tensors(tiny_run / "checkpoints/step-000008", "model.safetensors")
+    own = pipeline.model.state_dict()
+    for name, tensor in saved.items():
+        assert torch.equal(own[name.removeprefix("model.")], tensor)
+
+
+def test_the_moving_average_is_used_where_there_is_one(tmp_path, tiny):
+    settings = [*tiny, "trainer.ema_decay=0.5", "trainer.max_steps=3"]
+    run = train("transformer-embedded", tmp_path / "run", settings)
+    folder = run.find_checkpoint()
+    average = load_tensors(folder, "average.safetensors")
+    plain = load_tensors(folder, "model.safetensors")
+    name = "model.target_embedding.weight"
+    weight = landmark.load(run.folder).model.target_embedding.weight
+    assert torch.equal(weight, average[name])
+    assert not torch.equal(weight, plain[name])
+
+
+def test_the_default_checkpoint_is_averaged_then_best_then_latest(copied):
+    assert landmark.load(copied).checkpoint.name == "step-000012"
+    folder = copied / "checkpoints"
+    (folder / "best").write_text("step-000010\n")
+    assert landmark.load(copied).checkpoint.name == "step-000010"
+    (folder / "averaged").write_text("step-000004\n")
+    assert landmark.load(copied).checkpoint.name == "step-000004"
+    assert landmark.load(copied, "latest").checkpoint.name == "step-000012"
+
+
+def test_what_is_no_run_is_refused(tmp_path):
+    with pytest.raises(landmark.UserError, match="there is no such run"):
+        landmark.load(tmp_path / "no")
+    with pytest.raises(landmark.UserError, match="is not a run"):
+        landmark.load(tmp_path)
+
+
+def test_a_wrong_device_is_refused(tiny_run):
+    with pytest.raises(UserError, match="device 'quark' is not usable here"):
+        landmark.load(tiny_run, device="quark")
+
+
+@pytest.mark.parametrize("vocab_size", [300, 500])
+def test_another_tokenizer_is_refused_whatever_its_size(copied, vocab_size):
+    lines = [pair.target for pair in corpus.draw("train", 200, seed=9)]
+    other = SubwordTokenizer.train(lines, TokenizerConfig(vocab_size=vocab_size))
+    other.save(copied / "tokenizer.json")
+    with pytest.raises(UserError, match=r"tokenizer\.json: is not the one"):
+        landmark.load(copied)
+
+
+def test_a_model_of_another_vocabulary_is_refused(copied):
+    recipe = copied / "recipe.yaml"
+    recipe.write_text(recipe.read_text().replace("  vocab_size: 500", "  vocab_size: 600"))
+    with pytest.raises(UserError, match="vocabulary does not match: the model has 600 entries"):
+        landmark.load(copied)
+
+
+def test_a_recipe_changed_by_hand_does_not_fit_the_weights(copied):
+    recipe = copied / "recipe.yaml"
+    recipe.write_text(recipe.read_text().replace("hidden_size: 16", "hidden_size: 32"))
+    with pytest.raises(UserError, match=r"has shape .* but the recipe's model wants"):
+        landmark.load(copied)
+
+
+def test_the_package_has_nothing_else_to_offer():
+    with pytest.raises(AttributeError, match="has no attribute 'translate'"):
+        _ = landmark.translate

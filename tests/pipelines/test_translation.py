@@ -1,0 +1,187 @@
+import dataclasses
+
+import pytest
+import torch
+
+import landmark
+from landmark.core.errors import UserError
+from landmark.data.embedded import corpus
+from landmark.data.pairs import pack_sources
+from landmark.decoding.speaker import Hypothesis
+from landmark.decoding.stepwise import SamplingConfig
+from landmark.layers.packing import Packing
+from landmark.pipelines import translation
+
+TEXTS = sorted((pair.source for pair in corpus.draw("train", 50)), key=len)[:8]
+
+
+@pytest.fixture(scope="module")
+def pipeline(tiny_run):
+    return landmark.load(tiny_run)
+
+
+def test_results_come_in_the_order_given(pipeline):
+    results = pipeline.translate(TEXTS[::-1])
+    assert [result.source for result in results] == TEXTS[::-1]
+    alone = [pipeline.translate([text])[0] for text in TEXTS[::-1]]
+    assert [result.text for result in results] == [result.text for result in alone]
+    assert [r.score for r in results] == pytest.approx([r.score for r in alone], abs=1e-4)
+
+
+def test_many_batches_give_what_one_gives(pipeline, monkeypatch):
+    whole = pipeline.translate(TEXTS)
+    monkeypatch.setattr(translation, "BATCH_TOKENS", 20)
+    assert [result.text for result in pipeline.translate(TEXTS)] == [r.text for r in whole]
+
+
+def test_no_sentences_give_no_translations(pipeline):
+    assert pipeline.translate([]) == []
+
+
+@pytest.mark.parametrize("options", [{}, {"beam": 1}, {"sampling": SamplingConfig()}])
+def test_blank_sentences_keep_their_place_and_stay_blank(pipeline, options):
+    texts = ["", TEXTS[0], " \t ", TEXTS[1], "\u00a0", ""]
+    results = pipeline.translate(texts, **options)
+    assert [result.source for result in results] == texts
+    assert [result.text for result in results if not result.source.strip()] == [""] * 4
+    assert [result.score for result in results if not result.source.strip()] == [0.0] * 4
+    assert all(result.tokens for result in results if result.source.strip())
+    assert [result.text for result in pipeline.translate(["", ""], **options)] == ["", ""]
+
+
+def test_a_single_string_is_refused_and_not_read_letter_by_letter(pipeline):
+    with pytest.raises(UserError, match="a list of sentences"):
+        pipeline.translate("I ate an apple.")
+
+
+@pytest.mark.parametrize(("n_best", "beam"), [(0, None), (-1, None), (3, 2), (1, 0), (1, -4)])
+def test_impossible_beams_are_refused(pipeline, n_best, beam):
+    with pytest.raises(UserError, match="n_best"):
+        pipeline.translate(TEXTS[:1], n_best=n_best, beam=beam)
+
+
+def test_runners_up_come_best_first_and_the_best_is_the_translation(pipeline):
+    (result,) = pipeline.translate(TEXTS[:1], n_best=4)
+    scores = [score for _, score in result.alternatives]
+    assert len(scores) == 4
+    assert scores == sorted(scores, reverse=True)
+    assert (result.text, result.score) == result.alternatives[0]
+
+
+def test_the_recipes_search_is_the_default(pipeline):
+    search = pipeline.config.search
+    explicit = pipeline.translate(TEXTS[:3], beam=search.beam, length_penalty=search.length_penalty)
+    assert pipeline.translate(TEXTS[:3]) == explicit
+
+
+def test_the_length_penalty_changes_the_scores(pipeline):
+    plain, long = (pipeline.translate(TEXTS[:1], length_penalty=a)[0].score for a in (0.0, 1.0))
+    assert plain != long
+
+
+def test_a_translation_is_always_one_line(pipeline, monkeypatch):
+    numbers = tuple(pipeline.tokenizer.encode(["one\ntwo\r\nthree\r"])[0])
+    said = [[Hypothesis(numbers, -1.0, -1.0)]]
+    monkeypatch.setattr(pipeline, "_search", lambda *arguments: said)
+    assert pipeline.translate(TEXTS[:1])[0].text == "one two three "
+
+
+def test_draws_depend_on_seed_number_and_sentence_alone(pipeline):
+    sampling = SamplingConfig()
+
+    def draw(texts, **options):
+        return [r.text for r in pipeline.translate(texts, sampling=sampling, **options)]
+
+    whole = draw(TEXTS, seed=3)
+    assert draw(TEXTS, seed=3) == whole
+    assert draw(TEXTS, seed=4) != whole
+    assert draw(TEXTS[5:], seed=3, first_number=6) == whole[5:]
+    assert draw([TEXTS[0]] * 2, seed=3)[0] == whole[0]
+    assert len(set(draw([TEXTS[0]] * 5))) == 5
+
+
+def test_sampling_leaves_the_global_random_numbers_alone(pipeline):
+    torch.manual_seed(0)
+    expected = torch.rand(1)
+    torch.manual_seed(0)
+    pipeline.translate(TEXTS[:1], sampling=SamplingConfig())
+    assert torch.equal(torch.rand(1), expected)
+
+
+def test_a_sentence_too_long_is_named_by_its_number(pipeline):
+    with pytest.raises(UserError, match=r"sentence 42 has 8\d tokens, .* at most 63: split it"):
+        pipeline.translate([TEXTS[0], "the " * 80], first_number=41)
+
+
+def test_text_that_is_no_unicode_is_refused(pipeline):
+    with pytest.raises(UserError, match="sentence 1 is not valid UTF-8"):
+        pipeline.translate(["a lone \udcff"])
+
+
+def test_unknown_words_are_those_never_seen_in_any_case(pipeline):
+    word = next(word for word in pipeline.known_words if word.islower() and len(word) > 2)
+    text = f"{word.upper()} {word.capitalize()} Qqq qqq {word} 123 Qqq?"
+    assert pipeline.unknown_words(text) == ("Qqq", "qqq")
+    assert pipeline.translate([text])[0].unknown_words == ("Qqq", "qqq")
+    assert pipeline.unknown_words(TEXTS[0]) == ()
+
+
+def test_without_a_word_list_nothing_is_called_unknown(tiny_run, pipeline, tmp_path):
+    lost = landmark.load(tiny_run)
+    lost.run.folder = tmp_path
+    assert lost.unknown_words("Qqq") == ()
+
+
+# Looking inside
+
+
+def test_attention_rows_are_distributions_over_the_source(pipeline):
+    attention = pipeline.attention(TEXTS[0])
+    layers, heads = pipeline.config.model.decoder_layers, pipeline.config.model.num_heads
+    assert attention.weights.shape == (
+        layers,
+        heads,
+        len(attention.target),
+        len(attention.source),
+    )
+    sums = attention.weights.sum(-1)
+    torch.testing.assert_close(sums, torch.ones_like(sums))
+    assert attention.weights.min() >= 0
+    assert "".join(attention.source) == f" {TEXTS[0]}</s>"
+
+
+def test_attention_is_of_the_models_own_translation_or_of_a_given_one(pipeline):
+    own = pipeline.translate(TEXTS[:1])[0]
+    assert pipeline.attention(TEXTS[0]).target == pipeline.attention(TEXTS[0], own).target
+    given = pipeline.attention(TEXTS[0], "Der Hund.")
+    assert "".join(given.target) == " Der Hund.</s>"
+
+
+def test_a_score_is_the_log_probability_of_what_was_said(pipeline):
+    result = pipeline.translate(TEXTS[:1], beam=1, length_penalty=0.0)[0]
+    tokenizer, model, config = pipeline.tokenizer, pipeline.model, pipeline.config
+    source = tokenizer.encode(TEXTS[:1])[0]
+    packed, packing = pack_sources([source], tokenizer.end)
+    limit = min(config.model.max_length, config.search.max_length(len(source) + 1))
+    labels = [*result.tokens, tokenizer.end][:limit]
+    inputs = torch.tensor([tokenizer.begin, *result.tokens][:limit])
+    with torch.inference_mode():
+        hidden = model(packed, packing, inputs, Packing.full(1, len(inputs)))
+        log_probabilities = model.logits(hidden).log_softmax(-1)
+    total = sum(float(log_probabilities[place, label]) for place, label in enumerate(labels))
+    assert result.score == pytest.approx(total, abs=1e-3)
+
+
+def test_attention_stops_at_the_models_longest_sequence(pipeline):
+    longest = pipeline.config.model.max_length
+    endless = dataclasses.replace(pipeline.translate(TEXTS[:1])[0], tokens=(5,) * longest)
+    assert len(pipeline.attention(TEXTS[0], endless).target) == longest
+    with pytest.raises(UserError, match="tokens, but the model takes at most"):
+        pipeline.attention(TEXTS[0], "das " * 80)
+
+
+def test_looking_inside_leaves_no_trace(pipeline):
+    before = pipeline.translate(TEXTS[:2])
+    pipeline.attention(TEXTS[0])
+    assert pipeline.translate(TEXTS[:2]) == before
+    assert not pipeline.model.training

@@ -1,0 +1,50 @@
+import pytest
+
+from landmark.core.registry import Registry
+from landmark.recipes import catalog
+from landmark.recipes.catalog import NETWORKS, RECIPES, SYSTEMS, TASKS, load_catalog, system_of
+
+load_catalog()
+
+
+def test_every_recipe_builds_a_run_of_a_known_task_and_system():
+    for name, recipe in ((name, RECIPES[name]) for name in RECIPES):
+        config = recipe.build()
+        assert recipe.name == name
+        assert recipe.system in SYSTEMS
+        assert isinstance(config, TASKS[config.task].config)
+        assert recipe.summary
+
+
+def test_every_system_names_its_paper_and_year():
+    for system in SYSTEMS.values():
+        assert "arXiv" in system.paper
+        assert 2012 <= system.year <= 2020
+        assert any(recipe.system == system.name for recipe in RECIPES.values())
+
+
+def test_every_network_belongs_to_the_system_that_registered_it():
+    listed = [network.name for system in SYSTEMS.values() for network in system.networks]
+    assert sorted(listed) == sorted(NETWORKS)
+    for system in SYSTEMS.values():
+        assert all(system_of(network.name) is system for network in system.networks)
+
+
+def test_loading_twice_registers_nothing_twice():
+    before = list(RECIPES)
+    load_catalog()
+    assert list(RECIPES) == before
+
+
+def test_a_name_is_given_once(monkeypatch):
+    monkeypatch.setattr(catalog, "RECIPES", Registry("recipe"))
+    catalog.recipe("mine", system="transformer", summary="x")(lambda: None)
+    with pytest.raises(ValueError, match="'mine' is registered twice"):
+        catalog.recipe("mine", system="transformer", summary="y")(lambda: None)
+
+
+def test_published_figures_stand_only_where_there_are_some():
+    published = {n.name: n.published_parameters for n in NETWORKS.values()}
+    assert published["transformer-base"] == 63_082_496
+    assert published["transformer-big"] == 214_245_376
+    assert published["transformer-tiny"] is None

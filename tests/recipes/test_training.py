@@ -1,0 +1,175 @@
+import hashlib
+import shutil
+
+import pytest
+import yaml
+
+import landmark
+from landmark.core.configuration import as_values
+from landmark.core.errors import UserError
+from landmark.engine.run import Run
+from landmark.recipes import training
+from landmark.recipes.catalog import RECIPES
+from landmark.recipes.training import check_assets, flatten, identity, load_config, resolve
+
+
+@pytest.fixture
+def copied(tiny_run, tmp_path):
+    return shutil.copytree(tiny_run, tmp_path / "run")
+
+
+# What to train
+
+
+def test_a_recipe_is_resolved_by_its_name_with_overrides():
+    config = resolve("transformer-embedded", ["model.dropout=0.3", "trainer.patience=7"])
+    assert config.model.dropout == 0.3
+    assert config.trainer.patience == 7
+    assert resolve("transformer-embedded").model.dropout != 0.3
+
+
+def test_a_recipe_is_resolved_from_a_file(tmp_path):
+    file = tmp_path / "mine.yaml"
+    file.write_text("task: translation\nmodel:\n  hidden_size: 64\n  num_heads: 2\nseed: 5\n")
+    config = resolve(str(file), ["seed=6"])
+    assert (config.model.hidden_size, config.model.num_heads, config.seed) == (64, 2, 6)
+    assert config.model.inner_size == 2048  # what is not said stays as it is by default
+
+
+def test_a_file_without_the_ending_is_a_recipe_file_too(tmp_path):
+    file = tmp_path / "recipe"
+    file.write_text("task: translation\n")
+    assert resolve(str(file)).task == "translation"
+
+
+def test_a_name_that_is_neither_recipe_nor_file_suggests_the_nearest(tmp_path):
+    with pytest.raises(UserError, match="did you mean gan-gaussian"):
+        resolve("gan-gausian")
+    with pytest.raises(UserError, match="unknown recipe"):
+        resolve(str(tmp_path))
+
+
+def test_a_runs_own_recipe_file_can_be_trained_again(tiny_run, tmp_path):
+    config = resolve(str(tiny_run / "recipe.yaml"))
+    assert config == load_config(Run.open(tiny_run))
+    again = landmark.train(str(tiny_run / "recipe.yaml"), tmp_path / "again")
+    names = ("checkpoints/step-000012/model.safetensors", "tokenizer.json")
+    for name in names:
+        assert (again.folder / name).read_bytes() == (tiny_run / name).read_bytes()
+
+
+def test_keys_are_flattened_with_dots():
+    assert flatten({"a": 1, "b": {"c": [2], "d": {"e": None}}}) == {
+        "a": 1,
+        "b.c": [2],
+        "b.d.e": None,
+    }
+
+
+# What a run is
+
+
+def test_identity_follows_recipe_and_data_but_not_the_machine(tmp_path, monkeypatch):
+    name = "transformer-embedded"
+    base = identity(resolve(name))
+    assert identity(resolve(name, ["device=cpu", "threads=2"])) == base
+    assert identity(resolve(name, ["seed=2"])) != base
+    assert identity(resolve(name, ["data.train_pairs=7"])) != base
+    file = tmp_path / "own.tsv"
+    own = ["data.corpus=files", f"data.source=[{file}]"]
+    file.write_text("a\tb\n")
+    before = identity(resolve(name, own))
+    file.write_text("a\tc\n")
+    assert identity(resolve(name, own)) != before
+
+
+def test_what_may_change_on_resuming_exists_in_the_configuration():
+    known = {key for name in RECIPES for key in flatten(as_values(resolve(name)))}
+    assert known >= training._FREE
+
+
+@pytest.mark.parametrize(
+    "override",
+    ["seed=2", "model.norm=post", "data.train_pairs=301", "batches.tokens=201",
+     "schedule.rate=0.1", "objective.label_smoothing=0.2", "trainer.clip_norm=0.5",
+     "trainer.precision=bf16", "trainer.ema_decay=0.9"],
+)  # fmt: skip
+def test_what_an_update_computes_may_not_change_on_resuming(copied, tiny, override):
+    key, _, value = override.partition("=")
+    with pytest.raises(UserError) as caught:
+        landmark.train("transformer-embedded", copied, [*tiny, override], resume="auto")
+    assert f"was trained with {key}=" in str(caught.value)
+    assert f"not {value}" in str(caught.value)
+
+
+def test_how_long_and_how_often_may_change_on_resuming(copied, tiny):
+    changes = [
+        "trainer.max_steps=14", "trainer.log_every=1", "trainer.validate_every=14",
+        "trainer.checkpoint_every=13", "trainer.keep_last=2", "trainer.average_last=2",
+        "trainer.accumulate=2", "device=cpu",
+    ]  # fmt: skip
+    run = landmark.train("transformer-embedded", copied, [*tiny, *changes], resume="auto")
+    assert run.steps()[-2:] == [13, 14]
+    assert run.find_checkpoint().name == "averaged-000014"
+
+
+# In Python
+
+
+def test_training_from_python_gives_the_run_and_reports_every_record(tmp_path, tiny):
+    records = []
+    run = landmark.train(
+        "transformer-embedded", str(tmp_path / "run"), [*tiny, "trainer.max_steps=3"],
+        report=records.append,
+    )  # fmt: skip
+    assert run.folder == tmp_path / "run"
+    assert run.finished()
+    kinds = [record["kind"] for record in records]
+    assert kinds == ["note", "data", "step", "step", "train", "valid", "end"]
+    assert [r["kind"] for r in run.read_log()] == ["data", "train", "valid", "end"]
+    assert landmark.load(run.folder).translate(["The dog."])[0].source == "The dog."
+
+
+def test_mistakes_from_python_are_user_errors(tiny_run, tiny, tmp_path):
+    with pytest.raises(landmark.UserError, match="--resume goes on with it"):
+        landmark.train("transformer-embedded", tiny_run, tiny)
+    with pytest.raises(landmark.UserError, match="unknown recipe"):
+        landmark.train("nonsense", tmp_path / "run")
+    with pytest.raises(landmark.UserError, match="there is no such run"):
+        landmark.train("transformer-embedded", tmp_path / "run", tiny, resume="4")
+
+
+def test_a_failed_preparation_leaves_nothing_behind_that_was_not_there(tmp_path, tiny):
+    folder = tmp_path / "run"
+    with pytest.raises(UserError, match="vocabulary does not match"):
+        landmark.train("transformer-embedded", folder, [*tiny, "model.vocab_size=99"])
+    assert not folder.exists()
+    folder.mkdir()
+    (folder / "notes.txt").write_text("mine")
+    with pytest.raises(UserError, match="vocabulary does not match"):
+        landmark.train("transformer-embedded", folder, [*tiny, "model.vocab_size=99"])
+    assert (folder / "notes.txt").read_text() == "mine"
+    with pytest.raises(UserError, match="is not a run"):
+        landmark.load(folder)
+    run = landmark.train("transformer-embedded", folder, [*tiny, "trainer.max_steps=1"])
+    assert [r["kind"] for r in run.read_log()].count("data") == 1
+
+
+# What belongs to it
+
+
+def test_the_recipe_keeps_the_digest_of_the_tokenizer(tiny_run):
+    values = yaml.safe_load((tiny_run / "recipe.yaml").read_text())
+    content = (tiny_run / "tokenizer.json").read_bytes()
+    assert values["assets"] == {"tokenizer.json": hashlib.sha256(content).hexdigest()}
+
+
+def test_assets_that_changed_or_went_are_named(copied):
+    run, path = Run.open(copied), copied / "tokenizer.json"
+    check_assets(run)
+    path.write_bytes(path.read_bytes() + b" ")
+    with pytest.raises(UserError, match=f"{path}: is not the one"):
+        check_assets(run)
+    path.unlink()
+    with pytest.raises(UserError, match=f"{path}: is missing"):
+        check_assets(run)

@@ -1,0 +1,89 @@
+import dataclasses
+
+import pytest
+import torch
+
+from landmark.core.errors import UserError
+from landmark.data.loader import Place
+from landmark.data.shards import TokenStore
+from landmark.engine.run import Run
+from landmark.models.transformer.translator import VARIANTS
+from landmark.recipes.catalog import NETWORKS
+from landmark.recipes.training import load_config, resolve, train
+from landmark.recipes.translation import assemble, prepare
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture
+def config(tiny_run):
+    return load_config(Run.open(tiny_run))
+
+
+def test_preparation_fills_in_the_tokenizers_vocabulary(tmp_path, tiny):
+    config = resolve("transformer-embedded", tiny)
+    assert config.model.vocab_size is None
+    prepared = prepare(config, tmp_path, lambda record: None)
+    assert prepared.model.vocab_size == 500
+    assert dataclasses.replace(prepared, model=config.model) == config
+
+
+def test_a_vocabulary_given_must_be_the_tokenizers(tmp_path, tiny):
+    right = resolve("transformer-embedded", [*tiny, "model.vocab_size=500"])
+    assert prepare(right, tmp_path, lambda record: None).model.vocab_size == 500
+    wrong = resolve("transformer-embedded", [*tiny, "model.vocab_size=501"])
+    with pytest.raises(UserError, match="vocab_size is 501, the tokenizer has 500"):
+        prepare(wrong, tmp_path, lambda record: None)
+
+
+def test_the_seed_decides_the_initial_weights(config, tiny_run):
+    first, again = (assemble(config, tiny_run, CPU).objective.model for _ in range(2))
+    other = assemble(dataclasses.replace(config, seed=2), tiny_run, CPU).objective.model
+    weights = [model.target_embedding.weight for model in (first, again, other)]
+    assert torch.equal(weights[0], weights[1])
+    assert not torch.equal(weights[0], weights[2])
+
+
+def test_training_is_shuffled_and_validation_is_not(config, tiny_run):
+    assembly = assemble(config, tiny_run, CPU)
+    for loader, split in ((assembly.loader, "train"), (assembly.validation, "valid")):
+        plans = [[tuple(batch) for batch in loader.plan(epoch)] for epoch in (0, 1)]
+        assert (plans[0] != plans[1]) is (split == "train")
+        numbers = sorted(number for batch in plans[0] for number in batch)
+        assert numbers == list(range(len(TokenStore(tiny_run / "data" / split))))
+
+
+def test_the_schedule_knows_width_and_length_of_the_training(config, tiny_run):
+    cosine = config.schedule
+    assert cosine.name == "cosine"
+    optimizer = assemble(config, tiny_run, CPU).optimizers["model"]
+    last = optimizer.set_rate(config.trainer.max_steps)
+    noam = dataclasses.replace(cosine, name="noam", rate=1.0, warmup_steps=4)
+    optimizer = assemble(dataclasses.replace(config, schedule=noam), tiny_run, CPU).optimizers
+    assert optimizer["model"].set_rate(4) == pytest.approx(16**-0.5 * 4**-0.5)
+    assert last < cosine.rate
+
+
+def test_accumulation_cuts_each_batch_into_parts(config, tiny_run):
+    trainer = dataclasses.replace(config.trainer, accumulate=3)
+    assembly = assemble(dataclasses.replace(config, trainer=trainer), tiny_run, CPU)
+    parts = next(assembly.loader.stream(Place()))
+    assert len(parts) == 3
+    whole = assembly.loader.plan(0)[0]
+    assert sorted(s for part in parts for s in part.samples) == sorted(int(n) for n in whole)
+
+
+def test_every_variant_is_a_network_that_can_be_shown():
+    assert {f"transformer-{name}" for name in VARIANTS} <= set(NETWORKS)
+
+
+def test_the_recipe_for_own_data_averages_checkpoints_it_keeps():
+    trainer = resolve("translation").trainer
+    assert 0 < trainer.average_last <= trainer.keep_last
+    assert trainer.patience
+
+
+def test_own_data_must_be_named(tmp_path):
+    with pytest.raises(UserError, match="give --source and --target"):
+        train("translation", tmp_path / "run")
+    assert not (tmp_path / "run").exists()
