@@ -146,23 +146,29 @@ add_system(
     summary="English-German on the embedded corpus, minutes on a laptop",
 )
 def transformer_embedded() -> TranslationRun:
+    """Small batches of mixed lengths and a vocabulary of whole words learn most in a minute."""
     return TranslationRun(
-        data=ParallelTextConfig(corpus="embedded", train_pairs=120_000),
-        tokenizer=TokenizerConfig(vocab_size=4000),
+        data=ParallelTextConfig(corpus="embedded", train_pairs=60_000),
+        tokenizer=TokenizerConfig(vocab_size=5500),
         model=TransformerConfig(
             hidden_size=128,
-            inner_size=512,
+            inner_size=256,
             num_heads=4,
-            encoder_layers=3,
-            decoder_layers=3,
+            encoder_layers=2,
+            decoder_layers=2,
             dropout=0.0,
             norm="pre",
             max_length=256,
         ),
-        batches=BatchConfig(tokens=3000),
+        batches=BatchConfig(tokens=500, pool=1),
         schedule=ScheduleConfig(name="cosine", rate=3e-3, warmup_steps=100),
         trainer=TrainerConfig(
-            max_steps=500, log_every=20, validate_every=100, checkpoint_every=250, clip_norm=1.0
+            max_steps=2700,
+            log_every=100,
+            validate_every=500,
+            checkpoint_every=1000,
+            keep_last=2,
+            clip_norm=1.0,
         ),
     )
 

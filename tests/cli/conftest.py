@@ -1,5 +1,6 @@
 """The command called in this process, and sentence pairs of a user's own."""
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,6 +57,12 @@ def mistake(command) -> Callable[..., str]:
         return last.removeprefix("landmark: ")
 
     return call
+
+
+@pytest.fixture
+def buffered() -> dict[str, str]:
+    """The environment of a process that prints as one does in a user's pipe."""
+    return {key: value for key, value in os.environ.items() if key != "PYTHONUNBUFFERED"}
 
 
 @dataclass(frozen=True)

@@ -95,12 +95,13 @@ def test_at_a_terminal_it_says_what_it_waits_for(command, tiny_run, stdin, monke
     assert len(answer.lines) == 1
 
 
-def test_a_line_gets_its_answer_before_the_next_is_written(tiny_run, said):
+def test_a_line_gets_its_answer_before_the_next_is_written(tiny_run, said, buffered):
     process = subprocess.Popen(
         [sys.executable, "-m", "landmark", "translate", str(tiny_run)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        env=buffered,
         text=True,
         encoding="utf-8",
     )
@@ -113,7 +114,7 @@ def test_a_line_gets_its_answer_before_the_next_is_written(tiny_run, said):
     assert process.wait(timeout=60) == 0
 
 
-def test_a_reader_that_takes_one_line_ends_the_translation_quietly(tiny_run, tmp_path):
+def test_a_reader_that_takes_one_line_ends_the_translation_quietly(tiny_run, tmp_path, buffered):
     source = tmp_path / "in.txt"
     source.write_text(f"{DOG}\n" * 2500)
     with source.open() as given:
@@ -122,6 +123,7 @@ def test_a_reader_that_takes_one_line_ends_the_translation_quietly(tiny_run, tmp
             stdin=given,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            env=buffered,
         )
         assert process.stdout.readline()
         process.stdout.close()

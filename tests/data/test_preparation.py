@@ -158,9 +158,9 @@ def test_faults_show_before_any_work_is_done(files, prepare, tmp_path):
 
 
 def test_files_may_change_between_two_trainings_of_one_process(files, prepare):
-    prepare(files(PAIRS[:20]))
-    _, folder, _ = prepare(files(PAIRS), folder="second")
-    assert stored(folder, "valid") == PAIRS[9::10]
+    prepare(files(PAIRS[:20], valid_pairs=2))
+    _, folder, _ = prepare(files(PAIRS, valid_pairs=2), folder="second")
+    assert stored(folder, "valid") == PAIRS[46::47]
     with pytest.raises(UserError, match="is empty"):
         prepare(files([]), folder="third")
 
