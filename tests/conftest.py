@@ -24,6 +24,7 @@ TINY = [
     "trainer.max_steps=12",
     "trainer.validate_every=5",
     "trainer.checkpoint_every=4",
+    "trainer.keep_last=5",
     "trainer.log_every=3",
     "threads=1",
 ]

@@ -4,20 +4,32 @@ import io
 import os
 import re
 import sys
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
+from landmark import __version__
 from landmark.cli import catalog, demo, inspection, training, translation
 from landmark.core.errors import UserError
 
 app = typer.Typer(
     name="landmark",
-    help="The landmark deep-learning systems of 2012-2020: train them, look inside, use them.",
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+
+@app.callback(invoke_without_command=True)
+def about(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    """Train the landmark deep-learning systems of 2012-2020, look inside, use them."""
+    if version:
+        print(f"landmark {__version__}")
+        raise typer.Exit
+
+
 app.command("list")(catalog.list_systems)
 app.command("show")(catalog.show)
 app.command("recipe")(catalog.print_recipe)

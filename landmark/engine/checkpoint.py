@@ -72,7 +72,7 @@ def load_tensors(folder: Path, name: str) -> dict[str, Tensor]:
         raise DamagedError(f"{path}: cannot be read: {error.strerror}") from None
     if hashlib.sha256(content).hexdigest() != expected:
         raise DamagedError(
-            f"{path}: damaged (its SHA-256 is not the manifest's): use another with --checkpoint"
+            f"{path}: damaged (its SHA-256 is not the manifest's): use another (--checkpoint, or --resume STEP)"
         )
     try:
         return parse_tensors(content)
@@ -94,14 +94,14 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         raise DamagedError(f"{path}: cannot be read: {error.strerror}: not a checkpoint") from None
     except ValueError:
         raise DamagedError(
-            f"{path}: damaged (not valid JSON): use another with --checkpoint"
+            f"{path}: damaged (not valid JSON): use another (--checkpoint, or --resume STEP)"
         ) from None
     if (
         not isinstance(body, dict)
         or _signed({k: v for k, v in body.items() if k != "sha256"}) != text
     ):
         raise DamagedError(
-            f"{path}: damaged (its digest does not match): use another with --checkpoint"
+            f"{path}: damaged (its digest does not match): use another (--checkpoint, or --resume STEP)"
         )
     if body["format"] != FORMAT:
         raise UserError(f"{path}: format {body['format']} is not known to this version of landmark")

@@ -80,8 +80,9 @@ class Run:
         return records
 
     def rewind_log(self, step: int) -> None:
-        """Forget what was logged after `step`: a resumed run will log it again."""
-        kept = [record for record in self.read_log() if record.get("step", 0) <= step]
+        """Forget what was logged after `step`, and any end: a resumed run will log it again."""
+        records = [record for record in self.read_log() if record["kind"] != "end"]
+        kept = [record for record in records if record.get("step", 0) <= step]
         text = "".join(json.dumps(record) + "\n" for record in kept)
         replace_durably(self.folder / LOG, text.encode())
 

@@ -105,17 +105,22 @@ class Session:
             self._stand_at(self.run.find_checkpoint(name))
             return
         for step in reversed(self.run.steps()):
-            folder = self.run.checkpoint_folder(step)
             try:
-                self._stand_at(folder)
+                self._stand_at(self.run.checkpoint_folder(step))
                 return
             except DamagedError as damage:
                 self.report({"kind": "note", "text": f"{damage}; trying the one before"})
+        if self.run.steps():
+            raise UserError(f"{self.run.folder}: no checkpoint is undamaged: train again elsewhere")
+        self.report({"kind": "note", "text": "there is no checkpoint yet: training begins anew"})
+        self._rewind_log()
 
     def _stand_at(self, folder: Path) -> None:
         """Put the trainer exactly where it stood when it wrote this checkpoint."""
         trainer, facts = self.trainer, read_facts(folder)
+        # Read everything before anything is changed: a damaged file must leave no trace.
         weights, tensors = load_tensors(folder, MODEL), load_tensors(folder, STATE)
+        averages = load_tensors(folder, AVERAGE) if trainer.average else {}
         for player, module in trainer.objective.players.items():
             load_module(module, _below(weights, player), folder)
             trainer.optimizers[player].load_state_dict(_below(tensors, f"optimizer.{player}"))
@@ -123,16 +128,14 @@ class Session:
         if facts["scaler"]:
             trainer.scaler.load_state_dict(facts["scaler"])
         if trainer.average:
-            if not has_file(folder, AVERAGE):
-                raise UserError(
-                    f"{folder}: has no moving average to go on with: unset trainer.ema_decay"
-                )
-            saved = load_tensors(folder, AVERAGE)
-            trainer.average.average = {name: saved[name] for name in trainer.average.average}
+            trainer.average.average = {name: averages[name] for name in trainer.average.average}
             trainer.average.updates = facts["average_updates"]
         trainer.state.load(facts)
+        self._rewind_log()
+
+    def _rewind_log(self) -> None:
         if distributed.is_main():
-            self.run.rewind_log(trainer.state.step)
+            self.run.rewind_log(self.trainer.state.step)
 
     @contextmanager
     def _signals(self) -> Iterator[None]:

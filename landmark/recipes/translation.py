@@ -163,7 +163,7 @@ def transformer_embedded() -> TranslationRun:
         batches=BatchConfig(tokens=500, pool=1),
         schedule=ScheduleConfig(name="cosine", rate=3e-3, warmup_steps=100),
         trainer=TrainerConfig(
-            max_steps=2700,
+            max_steps=3000,
             log_every=100,
             validate_every=500,
             checkpoint_every=1000,

@@ -6,6 +6,7 @@ import sys
 import pytest
 import typer
 
+import landmark
 from landmark.cli import main
 from landmark.core.errors import UserError
 
@@ -106,3 +107,8 @@ def test_a_reader_that_leaves_is_no_error(buffered):
     process.stdout.close()
     error = process.stderr.read().decode()
     assert (process.wait(timeout=60), error) == (0, "")
+
+
+def test_the_version_is_the_packages(command):
+    answer = command("--version")
+    assert (answer.code, answer.out) == (0, f"landmark {landmark.__version__}\n")

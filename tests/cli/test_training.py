@@ -228,6 +228,12 @@ def test_incomplete_data_options_are_refused(mistake, options, said, tmp_path, m
     assert said in mistake("train", "translation", *options)
 
 
+def test_own_data_that_is_not_given_is_asked_for(mistake, tmp_path):
+    run = tmp_path / "run"
+    assert "give --source and --target" in mistake("train", "translation", "--run", run)
+    assert not run.exists()
+
+
 def test_a_second_word_after_an_option_is_no_file(mistake, own_data):
     said = mistake("train", "translation", "--source", own_data.source, own_data.target)
     assert "is not an override: write key=value" in said
@@ -258,8 +264,7 @@ def test_a_vocabulary_that_does_not_match_gives_both_sizes(mistake, own_data, ti
     said = mistake("train", "translation", *options, worked=True)
     expected = "the vocabulary does not match: model.vocab_size is 77, the tokenizer has 500"
     assert said == expected
-    # Nothing of it is taken for a run; the next attempt is free to use the folder.
-    assert not (run / "recipe.yaml").exists()
+    assert not run.exists()  # nothing is left behind
 
 
 def test_an_existing_tokenizer_is_used(train, own_data, tiny_run, command):
@@ -390,7 +395,7 @@ def test_resume_with_a_changed_setting_names_the_key_and_both_values(mistake, ti
 def test_resume_without_the_data_files_names_what_changed(mistake, train, own_data, tiny):
     run, _ = train(*own_data.options())
     words = ["translation", *tiny, *SHORT, "--run", run.folder, "--resume"]
-    assert "was trained with data.corpus=files, not embedded" in mistake("train", *words)
+    assert f"was trained with data.source=['{own_data.source}'], not []" in mistake("train", *words)
 
 
 def test_resume_from_an_unknown_step_lists_the_known(mistake, tiny, finished):

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 
 import pytest
 from matplotlib.image import imread
@@ -105,10 +106,13 @@ def test_a_line_gets_its_answer_before_the_next_is_written(tiny_run, said, buffe
         text=True,
         encoding="utf-8",
     )
+    patience = threading.Timer(60, process.kill)
+    patience.start()
     for text in (DOG, "", CAT):
         process.stdin.write(f"{text}\n")
         process.stdin.flush()
         assert process.stdout.readline() == f"{said(text)[0]}\n"
+    patience.cancel()
     process.stdin.close()
     assert process.stdout.read() == ""
     assert process.wait(timeout=60) == 0
@@ -294,7 +298,7 @@ def test_another_tokenizer_is_noticed_even_if_it_has_the_same_size(
     assert len(other) == vocab_size
     other.save(copied / "tokenizer.json")
     line = mistake("translate", copied, DOG)
-    assert line == f"{copied / 'tokenizer.json'}: is not the one that this run was trained with"
+    assert line.startswith(f"{copied / 'tokenizer.json'}: is not the one this run was trained with")
 
 
 def test_a_missing_tokenizer_is_named(mistake, copied):

@@ -166,3 +166,35 @@ def test_the_log_is_whole_lines_and_a_torn_last_one_is_left_out(tmp_path):
     run.rewind_log(2)
     lines = (tmp_path / "log.jsonl").read_text().splitlines()
     assert [json.loads(line)["step"] for line in lines] == [1, 2]
+
+
+def test_a_run_without_any_good_checkpoint_is_not_begun_anew_in_silence(tmp_path, tiny, tiny_run):
+    shutil.copytree(tiny_run, tmp_path / "run")
+    run = Run(tmp_path / "run")
+    for step in run.steps():
+        (run.checkpoint_folder(step) / "state.safetensors").unlink()
+    with pytest.raises(UserError, match="no checkpoint is undamaged"):
+        train("transformer-embedded", run.folder, tiny, resume="auto")
+
+
+def test_a_run_stopped_before_its_first_checkpoint_begins_anew(tmp_path, tiny, tiny_run):
+    shutil.copytree(tiny_run, tmp_path / "run")
+    shutil.rmtree(tmp_path / "run" / "checkpoints")
+    train("transformer-embedded", tmp_path / "run", tiny, resume="auto")
+    assert_same_run(tiny_run, tmp_path / "run", 12)
+
+
+def test_resuming_a_finished_run_changes_nothing(tmp_path, tiny, tiny_run):
+    shutil.copytree(tiny_run, tmp_path / "run")
+    train("transformer-embedded", tmp_path / "run", tiny, resume="auto")
+    assert_same_run(tiny_run, tmp_path / "run", 12)
+
+
+def test_a_damaged_average_leaves_the_trainer_as_it_was(tmp_path, tiny):
+    settings = [*tiny, "trainer.ema_decay=0.9"]
+    train("transformer-embedded", tmp_path / "whole", settings)
+    shutil.copytree(tmp_path / "whole", tmp_path / "hurt")
+    newest = Run(tmp_path / "hurt").checkpoint_folder(12) / "average.safetensors"
+    newest.write_bytes(newest.read_bytes()[:-1])
+    train("transformer-embedded", tmp_path / "hurt", settings, resume="auto")
+    assert_same_run(tmp_path / "whole", tmp_path / "hurt", 12)
