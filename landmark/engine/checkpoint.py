@@ -23,6 +23,7 @@ from landmark.core.errors import DamagedError, TrainingError, UserError
 
 MANIFEST = "manifest.json"
 FORMAT = 1
+_REMEDY = "use another (--checkpoint, or --resume STEP)"
 
 
 def save_checkpoint(
@@ -71,9 +72,7 @@ def load_tensors(folder: Path, name: str) -> dict[str, Tensor]:
     except OSError as error:
         raise DamagedError(f"{path}: cannot be read: {error.strerror}") from None
     if hashlib.sha256(content).hexdigest() != expected:
-        raise DamagedError(
-            f"{path}: damaged (its SHA-256 is not the manifest's): use another (--checkpoint, or --resume STEP)"
-        )
+        raise DamagedError(f"{path}: damaged (its SHA-256 is not the manifest's): {_REMEDY}")
     try:
         return parse_tensors(content)
     except SafetensorError as error:
@@ -93,16 +92,12 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     except OSError as error:
         raise DamagedError(f"{path}: cannot be read: {error.strerror}: not a checkpoint") from None
     except ValueError:
-        raise DamagedError(
-            f"{path}: damaged (not valid JSON): use another (--checkpoint, or --resume STEP)"
-        ) from None
+        raise DamagedError(f"{path}: damaged (not valid JSON): {_REMEDY}") from None
     if (
         not isinstance(body, dict)
         or _signed({k: v for k, v in body.items() if k != "sha256"}) != text
     ):
-        raise DamagedError(
-            f"{path}: damaged (its digest does not match): use another (--checkpoint, or --resume STEP)"
-        )
+        raise DamagedError(f"{path}: damaged (its digest does not match): {_REMEDY}")
     if body["format"] != FORMAT:
         raise UserError(f"{path}: format {body['format']} is not known to this version of landmark")
     return body
