@@ -184,9 +184,12 @@ def _write_yaml(config: Any, indent: int, documented: bool, lines: list[str]) ->
 
 
 def documentation(cls: type, field: str) -> str:
-    """The sentence written below a field, on one line."""
-    described = cls.__pydantic_fields__[field].description  # type: ignore[attr-defined]
-    return " ".join(described.split()) if described else ""
+    """The sentence written below a field, in the class or where it inherits it, on one line."""
+    for owner in cls.__mro__:
+        fields = getattr(owner, "__pydantic_fields__", {})
+        if field in fields and fields[field].description:
+            return " ".join(fields[field].description.split())
+    return ""
 
 
 def fingerprint(values: Any) -> str:

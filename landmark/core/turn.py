@@ -1,8 +1,9 @@
 """The contract between objective and trainer: who moves, on what loss, over how much data."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from torch import Tensor, nn
 
@@ -21,24 +22,28 @@ class Turn:
     metrics: Mapping[str, Tensor | float] = field(default_factory=dict)
 
 
-class Objective(Protocol):
+class Objective(ABC):
     """How models learn: which players there are, the turns they take, how to measure them.
 
     Every rank must yield the same players in the same order; the order may depend on `step`,
     never on data.
     """
 
-    @property
-    def players(self) -> Mapping[str, nn.Module]:
-        """The networks that learn, by name."""
+    players: Mapping[str, nn.Module]
 
+    @abstractmethod
     def turns(self, batch: Any, step: int) -> Iterator[Turn]:
         """One turn after another; each sees the weights that the turn before it updated."""
 
+    @abstractmethod
     def measure(self, batch: Any) -> Mapping[str, tuple[float, float]]:
         """Validation metrics of a batch as (sum, weight)."""
 
     def state_dict(self) -> dict[str, Tensor]:
-        """What the objective itself carries from step to step (not the players' weights)."""
+        """What the objective itself carries from step to step; the players' weights are not."""
+        return {}
 
-    def load_state_dict(self, state: Mapping[str, Tensor]) -> None: ...
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+        """Take up what `state_dict` gave."""
+        if state:
+            raise ValueError(f"{type(self).__name__} carries no state, but some was saved")

@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import nn
 
-from landmark.core.turn import Turn
+from landmark.core.turn import Objective, Turn
 from landmark.data.batch import PointBatch
 
 
-class AdversarialObjective:
+class AdversarialObjective(Objective):
     """The discriminator's turn, then the generator's against the updated discriminator."""
 
     def __init__(self, generator: nn.Module, discriminator: nn.Module) -> None:
@@ -42,9 +42,3 @@ class AdversarialObjective:
             "made_square": (made.square().sum().item(), count),
             "distance_from_half": (doubt.abs().sum().item(), count),
         }
-
-    def state_dict(self) -> dict[str, Tensor]:
-        return {}
-
-    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
-        pass

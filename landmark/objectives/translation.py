@@ -5,10 +5,9 @@ from typing import Annotated
 
 import torch
 from pydantic import Field
-from torch import Tensor
 
 from landmark.core.configuration import settings
-from landmark.core.turn import Turn
+from landmark.core.turn import Objective, Turn
 from landmark.data.batch import TranslationBatch
 from landmark.layers.projection import ProjectionLoss, projected_cross_entropy
 from landmark.models.transformer.translator import Translator
@@ -22,7 +21,7 @@ class TranslationConfig:
     """Share of the target probability spread over the whole vocabulary."""
 
 
-class TranslationObjective:
+class TranslationObjective(Objective):
     """One player, one turn a batch; losses are summed over target tokens."""
 
     def __init__(self, model: Translator, config: TranslationConfig) -> None:
@@ -44,9 +43,3 @@ class TranslationObjective:
     def _loss(self, batch: TranslationBatch, smoothing: float) -> ProjectionLoss:
         hidden = self.model(batch.source, batch.source_packing, batch.target, batch.target_packing)
         return projected_cross_entropy(hidden, self.model.output.weight, batch.labels, smoothing)
-
-    def state_dict(self) -> dict[str, Tensor]:
-        return {}
-
-    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
-        pass

@@ -3,31 +3,36 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Annotated, Any
 
 import torch
+from pydantic import Field
 from torch import nn
 
+from landmark.core.configuration import settings
 from landmark.core.registry import Registry
 from landmark.core.turn import Objective
 from landmark.data.loader import Loader
 from landmark.engine.trainer import Report, TrainerConfig
-from landmark.optim.optimizer import ScheduledOptimizer
+from landmark.optim.optimizer import OptimizerConfig, ScheduledOptimizer
+from landmark.optim.schedule import ScheduleConfig
 
 
-class RunConfig(Protocol):
+@settings
+class RunConfig:
     """What every task's configuration has in common."""
 
-    @property
-    def task(self) -> str: ...
-    @property
-    def seed(self) -> int: ...
-    @property
-    def device(self) -> str: ...
-    @property
-    def threads(self) -> int | None: ...
-    @property
-    def trainer(self) -> TrainerConfig: ...
+    task: str
+    """What is learnt."""
+    seed: int = 1
+    """Decides initial weights, order and every random draw."""
+    device: str = "auto"
+    """cpu, cuda, …; auto takes an accelerator if there is one."""
+    threads: Annotated[int, Field(ge=1)] | None = None
+    """CPU threads; null leaves it to torch. Results are bit-equal only at the same number."""
+    optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
+    schedule: ScheduleConfig = field(default_factory=ScheduleConfig)
+    trainer: TrainerConfig = field(default_factory=TrainerConfig)
 
 
 @dataclass(frozen=True)

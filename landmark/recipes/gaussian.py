@@ -2,10 +2,9 @@
 
 import dataclasses
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
 import torch
-from pydantic import Field
 
 from landmark.core.configuration import fingerprint, settings
 from landmark.data.loader import Loader
@@ -16,26 +15,16 @@ from landmark.models.adversarial.gan import GanConfig, Perceptron
 from landmark.objectives.adversarial import AdversarialObjective
 from landmark.optim.optimizer import OptimizerConfig, ScheduledOptimizer
 from landmark.optim.schedule import ScheduleConfig, learning_rate
-from landmark.recipes.catalog import TASKS, Assembly, System, Task, add_system, recipe
+from landmark.recipes.catalog import TASKS, Assembly, RunConfig, System, Task, add_system, recipe
 
 
 @settings
-class GaussianRun:
+class GaussianRun(RunConfig):
     """A complete adversarial training on points."""
 
     task: Literal["gaussian"] = "gaussian"
-    """What is learnt."""
-    seed: int = 1
-    """Decides initial weights, points and noise."""
-    device: str = "auto"
-    """cpu, cuda, …; auto takes an accelerator if there is one."""
-    threads: Annotated[int, Field(ge=1)] | None = None
-    """CPU threads; null leaves it to torch."""
     data: GaussianConfig = dataclasses.field(default_factory=GaussianConfig)
     model: GanConfig = dataclasses.field(default_factory=GanConfig)
-    optimizer: OptimizerConfig = dataclasses.field(default_factory=OptimizerConfig)
-    schedule: ScheduleConfig = dataclasses.field(default_factory=ScheduleConfig)
-    trainer: TrainerConfig = dataclasses.field(default_factory=TrainerConfig)
 
 
 def prepare(config: GaussianRun, folder: Path, report: Report) -> GaussianRun:

@@ -3,10 +3,9 @@
 import dataclasses
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
 import torch
-from pydantic import Field
 
 from landmark.core.configuration import settings
 from landmark.core.errors import UserError
@@ -22,31 +21,30 @@ from landmark.engine.trainer import Report, TrainerConfig
 from landmark.layers.packing import Packing
 from landmark.models.transformer.translator import VARIANTS, TransformerConfig, Translator
 from landmark.objectives.translation import TranslationConfig, TranslationObjective
-from landmark.optim.optimizer import OptimizerConfig, ScheduledOptimizer
+from landmark.optim.optimizer import ScheduledOptimizer
 from landmark.optim.schedule import ScheduleConfig, learning_rate
-from landmark.recipes.catalog import TASKS, Assembly, Network, System, Task, add_system, recipe
+from landmark.recipes.catalog import (
+    TASKS,
+    Assembly,
+    Network,
+    RunConfig,
+    System,
+    Task,
+    add_system,
+    recipe,
+)
 
 
 @settings
-class TranslationRun:
+class TranslationRun(RunConfig):
     """A complete translation training."""
 
     task: Literal["translation"] = "translation"
-    """What is learnt."""
-    seed: int = 1
-    """Decides initial weights, order and dropout."""
-    device: str = "auto"
-    """cpu, cuda, …; auto takes an accelerator if there is one."""
-    threads: Annotated[int, Field(ge=1)] | None = None
-    """CPU threads; null leaves it to torch. Results are bit-equal only at the same number."""
     data: ParallelTextConfig = dataclasses.field(default_factory=ParallelTextConfig)
     tokenizer: TokenizerConfig = dataclasses.field(default_factory=TokenizerConfig)
     model: TransformerConfig = dataclasses.field(default_factory=TransformerConfig)
     objective: TranslationConfig = dataclasses.field(default_factory=TranslationConfig)
     batches: BatchConfig = dataclasses.field(default_factory=BatchConfig)
-    optimizer: OptimizerConfig = dataclasses.field(default_factory=OptimizerConfig)
-    schedule: ScheduleConfig = dataclasses.field(default_factory=ScheduleConfig)
-    trainer: TrainerConfig = dataclasses.field(default_factory=TrainerConfig)
     search: SearchConfig = dataclasses.field(default_factory=SearchConfig)
 
 

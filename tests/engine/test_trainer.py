@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from landmark.core.errors import TrainingError
-from landmark.core.turn import Turn
+from landmark.core.turn import Objective, Turn
 from landmark.data.batch import PointBatch
 from landmark.data.loader import Loader
 from landmark.data.points import GaussianConfig, GaussianSamples
@@ -25,7 +25,7 @@ from landmark.recipes.training import train
 CPU = torch.device("cpu")
 
 
-class Regression:
+class Regression(Objective):
     """Least squares on the points of a batch: the smallest objective, for looking at the loop."""
 
     def __init__(self, spoil=None):
@@ -43,12 +43,6 @@ class Regression:
     def measure(self, batch):
         loss = (self.model(batch.noise) - batch.points).square().sum().item()
         return {"loss": (loss, len(batch.points))}
-
-    def state_dict(self):
-        return {}
-
-    def load_state_dict(self, state):
-        pass
 
 
 def trainer_of(
