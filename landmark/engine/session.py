@@ -70,11 +70,12 @@ class Session:
                 if number := self._agreed_signal():
                     self.save()
                     raise InterruptedTraining(number, state.step)
-        if self.run.steps()[-1:] != [self.trainer.state.step]:
-            self.save()  # stopped early
-        if config.average_last:
-            average_checkpoints(self.run, config.average_last)
         state = self.trainer.state
+        if distributed.is_main():
+            if self.run.steps()[-1:] != [state.step]:
+                self.save()  # stopped early
+            if config.average_last:
+                average_checkpoints(self.run, config.average_last)
         self.report({"kind": "end", "step": state.step, "seconds": round(state.seconds, 3)})
 
     def save(self) -> None:
@@ -177,7 +178,6 @@ def average_checkpoints(run: Run, last: int) -> Path:
         raise UserError(f"{run.folder}: has no checkpoint to average")
     weights = average_weights([load_tensors(run.checkpoint_folder(step), MODEL) for step in steps])
     folder = run.checkpoints / f"averaged-{steps[-1]:06d}"
-    if distributed.is_main():
-        save_checkpoint(folder, {MODEL: weights}, {"step": steps[-1], "average_of": steps})
-        run.point("averaged", folder)
+    save_checkpoint(folder, {MODEL: weights}, {"step": steps[-1], "average_of": steps})
+    run.point("averaged", folder)
     return folder
