@@ -14,7 +14,8 @@ class Progress:
     """Shows the records that a training reports. Only the first process speaks."""
 
     def __init__(self, max_steps: int) -> None:
-        self.console = Console(stderr=True, quiet=os.environ.get("RANK", "0") != "0")
+        self.speaks = os.environ.get("RANK", "0") == "0"
+        self.console = Console(stderr=True, quiet=not self.speaks)
         self.max_steps = max_steps
         self.started = time.monotonic()
         self.first_step: int | None = None

@@ -7,8 +7,6 @@ from typing import Annotated
 
 import typer
 
-Files = Annotated[list[Path] | None, typer.Option()]
-
 
 def train(
     recipe: Annotated[
@@ -109,7 +107,8 @@ def run_training(
         except InterruptedTraining as interruption:
             progress.note(f"{interruption}; the same command with --resume goes on")
             return interruption.exit_code
-    print(trained.folder)
+    if progress.speaks:
+        print(trained.folder)
     return 0
 
 

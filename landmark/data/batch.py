@@ -58,7 +58,3 @@ class PointBatch(Batch):
 
     points: Tensor  # (B, D)
     noise: Tensor  # (B, Z)
-
-    @property
-    def num_tokens(self) -> int:
-        return len(self.points)

@@ -64,17 +64,9 @@ class Loader:
         """This process's share of one pass, for validation."""
         for index, chosen in enumerate(self.plan(0)):
             share = chosen[self.rank :: self.world_size]
-            if len(share):
-                yield _located(self.samples.collate(0, share), 0, index, share, True)
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = self.__dict__.copy()
-        del state["plan"]
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self.plan = lru_cache(maxsize=2)(self.samples.plan)
+            counts = len(share) > 0
+            share = share if counts else chosen[:1]
+            yield _located(self.samples.collate(0, share), 0, index, share, counts)
 
 
 class _Order(Sampler[tuple[int, int, Sequence[int]]]):

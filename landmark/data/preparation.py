@@ -36,7 +36,8 @@ def training_pairs(config: ParallelTextConfig, dropped: Counter[str]) -> Iterato
     else:
         pairs = read_pairs(config.source, config.target)
         if not config.valid_source:
-            pairs = (p for number, p in enumerate(pairs, 1) if number % _every(config))
+            every = _every(config)
+            pairs = (pair for number, pair in enumerate(pairs, 1) if number % every)
     if config.clean:
         pairs = clean(pairs, config, dropped)
     return _turned(pairs, config)
@@ -49,8 +50,9 @@ def validation_pairs(config: ParallelTextConfig) -> Iterator[Pair]:
     elif config.valid_source:
         pairs = read_pairs(config.valid_source, config.valid_target)
     else:
+        every = _every(config)
         read = read_pairs(config.source, config.target)
-        pairs = (p for number, p in enumerate(read, 1) if number % _every(config) == 0)
+        pairs = (pair for number, pair in enumerate(read, 1) if number % every == 0)
     return _turned(pairs, config)
 
 

@@ -6,7 +6,7 @@ many there are.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -142,8 +142,3 @@ def _map(path: Path, dtype: np.dtype[Any]) -> NDArray[Any]:
         return np.memmap(path, dtype=dtype, mode="r")
     except (OSError, ValueError):
         raise UserError(f"{path}: missing or cut short; train again to rebuild it") from None
-
-
-def sequences_of(store: TokenStore, side: str, indices: Iterable[int]) -> list[NDArray[Any]]:
-    """Several sequences of one side."""
-    return [store[side, index] for index in indices]

@@ -43,10 +43,12 @@ def save_checkpoint(
         body = {"format": FORMAT, "facts": dict(facts), "files": digests}
         write_durably(partial / MANIFEST, _signed(body))
         sync_folder(partial)
+        replaced = folder.with_name(f".{folder.name}.replaced")
         if folder.exists():
-            shutil.rmtree(folder)
+            folder.rename(replaced)
         partial.rename(folder)
         sync_folder(folder.parent)
+        shutil.rmtree(replaced, ignore_errors=True)
     except OSError as error:
         shutil.rmtree(partial, ignore_errors=True)
         raise TrainingError(

@@ -17,6 +17,8 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
+from landmark.core.errors import TrainingError
+
 BUCKET_ELEMENTS = 1 << 22
 TIMEOUT = datetime.timedelta(minutes=10)
 
@@ -48,8 +50,19 @@ def process_group(device: torch.device) -> Iterator[None]:
     dist.init_process_group("gloo" if device.type == "cpu" else None, timeout=TIMEOUT)
     try:
         yield
+    except dist.DistError as error:
+        raise TrainingError(_lost(error)) from None
+    except RuntimeError as error:
+        if "gloo" not in str(error) and "Connection" not in str(error):
+            raise
+        raise TrainingError(_lost(error)) from None
     finally:
         dist.destroy_process_group()
+
+
+def _lost(error: Exception) -> str:
+    first = str(error).splitlines()[0]
+    return f"process {rank()}: another process ended or does not answer: {first}"
 
 
 def wait_for_all() -> None:

@@ -74,9 +74,11 @@ class Run:
         path = self.folder / LOG
         for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
             try:
-                records.append(json.loads(line))
+                record = json.loads(line)
             except ValueError:
                 continue
+            if isinstance(record, dict) and "kind" in record:
+                records.append(record)
         return records
 
     def rewind_log(self, step: int) -> None:
@@ -129,6 +131,20 @@ class Run:
                 f"{self.folder}: no checkpoint {name!r}: choose from {', '.join(known) or 'none'}"
             )
         return folder
+
+    def drop_after(self, step: int) -> None:
+        """Delete checkpoints beyond `step`, which a run that goes on from there leaves behind."""
+        if not self.checkpoints.is_dir():
+            return
+        for folder in self.checkpoints.glob("*-*"):
+            if folder.is_dir() and int(folder.name.rpartition("-")[2]) > step:
+                shutil.rmtree(folder)
+        for pointer in POINTERS:
+            named = self.pointed(pointer)
+            if named and not named.is_dir():
+                (self.checkpoints / pointer).unlink()
+        if step in self.steps():
+            self.point("latest", self.checkpoint_folder(step))
 
     def prune(self, keep_last: int) -> None:
         """Delete old checkpoints, but never one that a pointer names."""

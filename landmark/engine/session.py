@@ -40,6 +40,7 @@ class Session:
         self.run, self.trainer = run, trainer
         self.watchers: list[Report] = [report]
         self.signal: int | None = None
+        self.saved_step: int | None = None
         trainer.report = self.report
 
     def report(self, record: Mapping[str, Any]) -> None:
@@ -80,9 +81,9 @@ class Session:
 
     def save(self) -> None:
         """Write a checkpoint, move the pointers, prune."""
-        if not distributed.is_main():
-            return
         trainer, state = self.trainer, self.trainer.state
+        if not distributed.is_main() or self.saved_step == state.step:
+            return
         folder = self.run.checkpoint_folder(state.step)
         players = trainer.objective.players
         weights = {f"{p}.{n}": t for p, m in players.items() for n, t in unique_tensors(m).items()}
@@ -99,6 +100,7 @@ class Session:
         if state.best_step == state.step:
             self.run.point("best", folder)
         self.run.prune(trainer.config.keep_last)
+        self.saved_step = state.step
 
     def resume(self, name: str) -> None:
         """Go on from a checkpoint by name, or (`auto`) from the newest that is undamaged."""
@@ -114,7 +116,7 @@ class Session:
         if self.run.steps():
             raise UserError(f"{self.run.folder}: no checkpoint is undamaged: train again elsewhere")
         self.report({"kind": "note", "text": "there is no checkpoint yet: training begins anew"})
-        self._rewind_log()
+        self._rewind()
 
     def _stand_at(self, folder: Path) -> None:
         """Put the trainer exactly where it stood when it wrote this checkpoint."""
@@ -129,14 +131,17 @@ class Session:
         if facts["scaler"]:
             trainer.scaler.load_state_dict(facts["scaler"])
         if trainer.average:
-            trainer.average.average = {name: averages[name] for name in trainer.average.average}
+            for name, average in trainer.average.average.items():
+                average.copy_(averages[name])
             trainer.average.updates = facts["average_updates"]
         trainer.state.load(facts)
-        self._rewind_log()
+        self._rewind()
 
-    def _rewind_log(self) -> None:
+    def _rewind(self) -> None:
+        """Forget what the log and the checkpoints hold beyond the step the trainer stands at."""
         if distributed.is_main():
             self.run.rewind_log(self.trainer.state.step)
+            self.run.drop_after(self.trainer.state.step)
 
     @contextmanager
     def _signals(self) -> Iterator[None]:

@@ -35,7 +35,7 @@ class TrainerConfig:
     max_steps: Annotated[int, Field(ge=1)] = 100_000
     """Updates in all."""
     accumulate: Annotated[int, Field(ge=1)] = 1
-    """Parts that each batch is computed in: less memory, the same update."""
+    """Parts to compute each batch in: less memory, the same update but for dropout's draws."""
     clip_norm: Annotated[float, Field(gt=0)] | None = None
     """Scale gradients down to this norm."""
     precision: Precision = "fp32"
@@ -116,7 +116,7 @@ class Trainer:
 
     def _take_turn(self, games: list[Iterator[Turn]], parts: list[Any], step: int) -> bool:
         """The next turn of every part, then the player's one move; False when the game is over."""
-        player, sums = None, {"weight": 0.0, "loss": 0.0}
+        player, suspect, sums = None, parts[0], {"weight": 0.0, "loss": 0.0}
         for game, part in zip(games, parts, strict=True):
             with autocast(self.device, self.config.precision):
                 turn = next(game, None)
@@ -131,11 +131,13 @@ class Trainer:
             for name, value in {"loss": turn.loss_sum.detach(), **turn.metrics}.items():
                 sums[name] = sums.get(name, 0.0) + (float(value) if part.counts else 0.0)
             sums["weight"] += turn.weight * share
+            if not turn.loss_sum.isfinite():
+                suspect = part
         if player is not None:
-            self._move(player, sums, parts, step)
+            self._move(player, sums, suspect, step)
         return player is not None
 
-    def _move(self, player: str, sums: dict[str, float], parts: list[Any], step: int) -> None:
+    def _move(self, player: str, sums: dict[str, float], suspect: Batch, step: int) -> None:
         """Make summed gradients a mean over all parts and processes, check it, and step."""
         optimizer = self.optimizers[player]
         totals = distributed.sum_over_ranks(list(sums.values()), self.device)
@@ -144,7 +146,7 @@ class Trainer:
         self.scaler.unscale_(optimizer.torch)
         gradients = [p.grad for p in optimizer.parameters if p.grad is not None]
         norm = torch.nn.utils.get_total_norm(gradients).item() / sums["weight"]
-        self._check_finite(player, sums["loss"], norm, parts, step)
+        self._check_finite(player, sums["loss"], norm, suspect, step)
         clip = self.config.clip_norm
         scale = clip / norm if clip and norm > clip else 1.0
         torch._foreach_mul_(gradients, scale / sums["weight"])
@@ -154,7 +156,7 @@ class Trainer:
         self.state.record_move(player, sums, norm, rate)
 
     def _check_finite(
-        self, player: str, loss: float, norm: float, parts: list[Batch], step: int
+        self, player: str, loss: float, norm: float, suspect: Batch, step: int
     ) -> None:
         """Stop before the update; in fp16 the scaler lowers its scale and skips it instead."""
         fault = "loss" if not math.isfinite(loss) else "gradient"
@@ -162,7 +164,7 @@ class Trainer:
             return
         whose = f" of {player}" if len(self.optimizers) > 1 else ""
         raise TrainingError(
-            f"step {step}: the {fault}{whose} is not finite in {parts[0].origin}; "
+            f"step {step}: the {fault}{whose} is not finite in {suspect.origin}; "
             "nothing was updated: lower schedule.rate, set trainer.clip_norm or look at that data"
         )
 

@@ -56,11 +56,6 @@ class Packing:
         return self.rows * self.max_length + self.positions
 
     @cached_property
-    def last(self) -> Tensor:
-        """The packed index of each sequence's last token. (B,)"""
-        return torch.cumsum(self.lengths, 0) - 1
-
-    @cached_property
     def visible(self) -> Tensor | None:
         """Which grid positions hold a token, to attend to: (B, 1, 1, T); None if all do."""
         if self.is_full:

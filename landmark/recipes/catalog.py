@@ -24,7 +24,7 @@ class RunConfig:
 
     task: str
     """What is learnt."""
-    seed: int = 1
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
     """Decides initial weights, order and every random draw."""
     device: str = "auto"
     """cpu, cuda, …; auto takes an accelerator if there is one."""

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import shutil
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -28,7 +29,8 @@ from landmark.engine.session import Session
 from landmark.engine.trainer import Report, Trainer
 from landmark.recipes.catalog import RECIPES, TASKS, Assembly, RunConfig, load_catalog
 
-# What may change when a run goes on: none of it changes what an update computes.
+# What may change when a run goes on. Weights and data stay what they are; max_steps moves the end
+# of a cosine schedule, and accumulate deals out dropout's draws anew.
 _FREE = {"device", "threads", "batches.workers"} | {
     f"trainer.{key}"
     for key in (
@@ -97,8 +99,8 @@ def train(
     device = choose_device(config.device)
     set_threads(config.threads)
     with distributed.process_group(device), _lock(target):
-        resuming = (target.folder / RECIPE).is_file()
-        distributed.wait_for_all()
+        exists = (target.folder / RECIPE).is_file() and distributed.is_main()
+        resuming = bool(distributed.max_over_ranks(exists, device))
         if resuming and resume is None:
             raise UserError(
                 f"{target.folder}: exists: --resume goes on with it, --run names another folder"
@@ -107,7 +109,8 @@ def train(
             if resume:
                 report({"kind": "note", "text": f"{target.folder}: no run here yet: it begins"})
             _prepare(config, target, report)
-        distributed.wait_for_all()
+        while not (target.folder / RECIPE).is_file():
+            time.sleep(0.1)  # the first process prepares, for hours perhaps: no exchange times out
         config = _continued(config, target) if resuming else load_config(target)
         assembly = TASKS[config.task].assemble(config, target.folder, device)
         session = Session(target, _trainer(config, assembly, device), report)
@@ -121,8 +124,13 @@ def train(
 
 
 def _lock(run: Run) -> AbstractContextManager[None]:
-    """The first process holds the run's lock for all of them."""
-    return run.locked() if distributed.is_main() else nullcontext()
+    """The first process holds the run's lock for all of them, in a folder that is ours to fill."""
+    if not distributed.is_main():
+        return nullcontext()
+    inside = {path.name for path in run.folder.iterdir()} if run.folder.is_dir() else set()
+    if inside and not inside & {LOCK, RECIPE}:
+        raise UserError(f"{run.folder}: is neither empty nor a run: --run names another folder")
+    return run.locked()
 
 
 def _prepare(config: RunConfig, run: Run, report: Report) -> None:
@@ -133,22 +141,20 @@ def _prepare(config: RunConfig, run: Run, report: Report) -> None:
             run.append_log(record)
         report(record)
 
-    before = {path.name for path in run.folder.iterdir()} - {LOCK}
+    task = TASKS[config.task]
     (run.folder / LOG).unlink(missing_ok=True)
     try:
         name = identity(config)
-        task = TASKS[config.task]
         resolved: RunConfig = task.prepare(config, run.folder, log)
-        facts = {
-            "environment": environment(),
-            "identity": name,
-            "assets": {asset: _file_digest(run.folder / asset) for asset in task.assets},
-        }
-        run.write_recipe(as_yaml(resolved) + yaml.safe_dump(facts, sort_keys=False))
     except BaseException:
-        if not before:  # leave nothing behind that was not there
-            shutil.rmtree(run.folder)
+        shutil.rmtree(run.folder)
         raise
+    assets = {asset: _file_digest(run.folder / asset) for asset in task.assets}
+    _write_recipe(run, resolved, {"environment": environment(), "identity": name, "assets": assets})
+
+
+def _write_recipe(run: Run, config: RunConfig, facts: Mapping[str, Any]) -> None:
+    run.write_recipe(as_yaml(config) + yaml.safe_dump(dict(facts), sort_keys=False))
 
 
 def check_assets(run: Run) -> None:
@@ -178,7 +184,12 @@ def _continued(config: RunConfig, run: Run) -> RunConfig:
             f"{run.folder}: was trained with {key}={old.get(key)}, not {changed[key]}: "
             f"a run goes on as it began (train {run.folder / RECIPE} repeats all its settings)"
         )
-    return load_config(run, [f"{key}={json.dumps(value)}" for key, value in changed.items()])
+    changed_config = load_config(run, [f"{k}={json.dumps(v)}" for k, v in changed.items()])
+    if changed and distributed.is_main():
+        _write_recipe(
+            run, changed_config, {k: v for k, v in run.read_recipe().items() if k in FACTS}
+        )
+    return changed_config
 
 
 def flatten(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -194,6 +205,8 @@ def flatten(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 def _trainer(config: RunConfig, assembly: Assembly, device: torch.device) -> Trainer:
     for player in assembly.objective.players.values():
         distributed.broadcast_parameters(player)
+        if config.trainer.compile:
+            player.compile(dynamic=True)
     return Trainer(
         config.trainer,
         assembly.objective,

@@ -66,8 +66,6 @@ def assemble(config: TranslationRun, folder: Path, device: torch.device) -> Asse
     tokenizer = SubwordTokenizer.load(folder / "tokenizer.json")
     torch.manual_seed(config.seed)
     model = Translator(config.model).to(device)
-    if config.trainer.compile:
-        model.compile(dynamic=True)
     schedule = partial(
         learning_rate,
         config.schedule,

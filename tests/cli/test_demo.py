@@ -107,6 +107,7 @@ def test_an_unfinished_run_is_continued(quick, tmp_path, monkeypatch):
 
 def test_a_folder_left_by_a_broken_preparation_is_used(quick, tmp_path):
     (tmp_path / "first").mkdir()
+    (tmp_path / "first" / "lock").touch()  # what a killed preparation leaves
     (tmp_path / "first" / "tokenizer.json").write_text("half a tok")
     assert quick().code == 0
     assert [path.name for path in tmp_path.iterdir()] == ["first"]

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from landmark.core.errors import UserError
-from landmark.data.shards import ShardWriter, TokenStore, sequences_of
+from landmark.data.shards import ShardWriter, TokenStore
 
 SIDES = ("source", "target")
 
@@ -65,14 +65,6 @@ def test_a_token_too_large_for_its_bytes_is_refused(tmp_path: Path) -> None:
 def test_sides_must_come_together(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="shorter"):
         stored(tmp_path, [([1],)])
-
-
-def test_several_sequences_can_be_had_at_once(tmp_path: Path) -> None:
-    pairs = sequences(40)
-    store = stored(tmp_path, pairs)
-    chosen = [30, 2, 2, 17]
-    result = sequences_of(store, "target", chosen)
-    assert [sequence.tolist() for sequence in result] == [pairs[index][1] for index in chosen]
 
 
 @pytest.mark.parametrize("kind", ["tokens", "offsets"])

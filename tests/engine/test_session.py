@@ -198,3 +198,15 @@ def test_a_damaged_average_leaves_the_trainer_as_it_was(tmp_path, tiny):
     newest.write_bytes(newest.read_bytes()[:-1])
     train("transformer-embedded", tmp_path / "hurt", settings, resume="auto")
     assert_same_run(tmp_path / "whole", tmp_path / "hurt", 12)
+
+
+def test_going_back_drops_what_came_after(tmp_path, tiny):
+    settings = [*tiny, "trainer.keep_last=9", "trainer.validate_every=100"]
+    run = train("transformer-embedded", tmp_path / "run", [*settings, "trainer.average_last=2"])
+    assert run.steps() == [4, 8, 12]
+    again = [*settings, "trainer.max_steps=6", "trainer.average_last=2"]
+    train("transformer-embedded", run.folder, again, resume="4")
+    assert run.steps() == [4, 6]
+    assert run.pointed("latest") == run.checkpoint_folder(6)
+    assert read_facts(run.find_checkpoint())["average_of"] == [4, 6]
+    assert not (run.checkpoints / "averaged-000012").exists()

@@ -2,6 +2,7 @@
 
 import math
 import os
+import shutil
 import subprocess
 import sys
 
@@ -257,6 +258,31 @@ def test_two_processes_train_the_same_two_players(tmp_path):
     assert result.returncode == 0, result.stderr
     one, two = weights_of(tmp_path / "one"), weights_of(tmp_path / "two")
     torch.testing.assert_close(two, one, atol=1e-5, rtol=0)
+
+
+def test_a_process_without_validation_sentences_keeps_in_step(tmp_path, tiny):
+    settings = [*tiny, "data.valid_pairs=1", "trainer.max_steps=5"]
+    result = torchrun(tmp_path / "two", "transformer-embedded", settings)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.split() == [str(tmp_path / "two")]  # only the first process speaks
+
+
+def test_a_mistake_with_several_processes_is_answered_without_a_traceback(tmp_path, tiny):
+    settings = [*tiny, "data.corpus=files", "data.source=[nowhere.en]", "data.target=[x.de]"]
+    result = torchrun(tmp_path / "two", "transformer-embedded", settings)
+    assert result.returncode
+    assert "landmark: nowhere.en: cannot be read" in result.stderr
+    assert "/recipes/training.py" not in result.stderr  # no frame of ours in a traceback
+    assert not (tmp_path / "two").exists()
+
+
+@pytest.mark.skipif(not shutil.which("g++"), reason="needs a compiler: apt-get install g++")
+def test_compiled_players_take_the_same_steps(tmp_path):
+    settings = ["threads=1", "trainer.max_steps=3", "data.batch_size=16", "optimizer.name=sgd"]
+    train("gan-gaussian", tmp_path / "plain", settings)
+    train("gan-gaussian", tmp_path / "compiled", [*settings, "trainer.compile=true"])
+    plain, compiled = weights_of(tmp_path / "plain"), weights_of(tmp_path / "compiled")
+    torch.testing.assert_close(compiled, plain, atol=1e-5, rtol=0)
 
 
 def test_a_batch_names_where_it_comes_from():

@@ -39,7 +39,6 @@ def test_tokens_know_their_row_position_slot_and_end() -> None:
     assert packing.rows.tolist() == [0, 0, 0, 1, 2, 2, 2, 2, 3, 3]
     assert packing.positions.tolist() == [0, 1, 2, 0, 0, 1, 2, 3, 0, 1]
     assert packing.slots.tolist() == [0, 1, 2, 4, 8, 9, 10, 11, 12, 13]
-    assert packing.last.tolist() == [2, 3, 7, 9]
     assert (packing.batch_size, packing.max_length, packing.num_tokens) == (4, 4, 10)
 
 

@@ -145,12 +145,12 @@ def test_a_failed_preparation_leaves_nothing_behind_that_was_not_there(tmp_path,
         landmark.train("transformer-embedded", folder, [*tiny, "model.vocab_size=99"])
     assert not folder.exists()
     folder.mkdir()
-    (folder / "notes.txt").write_text("mine")
-    with pytest.raises(UserError, match="vocabulary does not match"):
-        landmark.train("transformer-embedded", folder, [*tiny, "model.vocab_size=99"])
-    assert (folder / "notes.txt").read_text() == "mine"
-    with pytest.raises(UserError, match="is not a run"):
-        landmark.load(folder)
+    (folder / "log.jsonl").write_text("mine")
+    with pytest.raises(UserError, match="is neither empty nor a run"):
+        landmark.train("transformer-embedded", folder, tiny)
+    assert [path.name for path in folder.iterdir()] == ["log.jsonl"]
+    assert (folder / "log.jsonl").read_text() == "mine"
+    (folder / "log.jsonl").unlink()
     run = landmark.train("transformer-embedded", folder, [*tiny, "trainer.max_steps=1"])
     assert [r["kind"] for r in run.read_log()].count("data") == 1
 
@@ -173,3 +173,15 @@ def test_assets_that_changed_or_went_are_named(copied):
     path.unlink()
     with pytest.raises(UserError, match=f"{path}: is missing"):
         check_assets(run)
+
+
+def test_what_is_changed_on_resuming_is_written_down(copied, tiny):
+    landmark.train("transformer-embedded", copied, [*tiny, "trainer.max_steps=14"], resume="auto")
+    assert load_config(Run.open(copied)).trainer.max_steps == 14
+    check_assets(Run.open(copied))
+    landmark.train(str(copied / "recipe.yaml"), copied, resume="auto")
+
+
+def test_a_seed_that_no_generator_takes_is_refused():
+    with pytest.raises(UserError, match="seed"):
+        resolve("gan-gaussian", [f"seed={10**24}"])
