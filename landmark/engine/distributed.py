@@ -1,10 +1,10 @@
 """Several processes, one training: who am I, what do all of us have together.
 
 Gradients are summed by an exchange of our own, after a turn's backward pass. Why not torch's
-engines: a turn of one player passes through another whose gradients are not taken. DDP's reducer
-then waits for gradients that never come and refuses the next forward, and FSDP2's replicating form
-(torch 2.13) leaves parameters used outside their module's forward, such as tied embeddings,
-without a gradient and without a word. Summing `.grad` itself cannot be skipped by any way of
+engines: what they exchange depends on how a model is called. DDP keeps the local gradient of
+anything not called through its wrapper (`model.encode(…)`), and FSDP2's replicating form (torch
+2.13) left a parameter used outside its module's forward without a gradient when the graph went on
+through another player; both without a word. Summing `.grad` itself cannot be skipped by any way of
 calling a model.
 """
 
