@@ -65,12 +65,6 @@ def _lost(error: Exception) -> str:
     return f"process {rank()}: another process ended or does not answer: {first}"
 
 
-def wait_for_all() -> None:
-    """Go on when every process has come here."""
-    if dist.is_initialized():
-        dist.barrier()
-
-
 def sum_over_ranks(values: Sequence[float], device: torch.device) -> list[float]:
     """Each value summed over all processes, in double precision where the device has it."""
     if world_size() == 1:

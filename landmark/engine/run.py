@@ -17,6 +17,8 @@ from landmark.engine.checkpoint import replace_durably
 RECIPE, LOG, LOCK = "recipe.yaml", "log.jsonl", "lock"
 POINTERS = ("averaged", "best", "latest")
 _STEP = re.compile(r"step-(\d{6,})")
+_NUMBERED = re.compile(r"(?:step|averaged)-(\d{6,})")
+_UNFINISHED = re.compile(r"\.(?:step|averaged)-\d{6,}\.(?:partial|replaced)")  # left by a kill
 
 
 class Run:
@@ -133,12 +135,16 @@ class Run:
         return folder
 
     def drop_after(self, step: int) -> None:
-        """Delete checkpoints beyond `step`, which a run that goes on from there leaves behind."""
+        """Delete checkpoints beyond `step`, which a run that goes on leaves behind, and halves."""
         if not self.checkpoints.is_dir():
             return
-        for folder in self.checkpoints.glob("*-*"):
-            if folder.is_dir() and int(folder.name.rpartition("-")[2]) > step:
-                shutil.rmtree(folder)
+        for folder in self.checkpoints.iterdir():
+            numbered, unfinished = (
+                _NUMBERED.fullmatch(folder.name),
+                _UNFINISHED.fullmatch(folder.name),
+            )
+            if unfinished or (numbered and int(numbered[1]) > step):
+                shutil.rmtree(folder, ignore_errors=True)
         for pointer in POINTERS:
             named = self.pointed(pointer)
             if named and not named.is_dir():

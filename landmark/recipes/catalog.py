@@ -56,8 +56,10 @@ class Task:
     prepare: Callable[[Any, Path, Report], Any]
     """Fill a run folder with what training needs; returns the resolved configuration."""
     assemble: Callable[[Any, Path, torch.device], Assembly]
+    prepared: tuple[str, ...] = ()
+    """The names of all that `prepare` puts into a run folder."""
     assets: tuple[str, ...] = ()
-    """Prepared files that using the model depends on; the recipe keeps their digests."""
+    """Those of them that using the model depends on; the recipe keeps their digests."""
 
 
 @dataclass(frozen=True)

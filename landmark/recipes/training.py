@@ -27,7 +27,7 @@ from landmark.engine import distributed
 from landmark.engine.run import LOCK, LOG, RECIPE, Run
 from landmark.engine.session import Session
 from landmark.engine.trainer import Report, Trainer
-from landmark.recipes.catalog import RECIPES, TASKS, Assembly, RunConfig, load_catalog
+from landmark.recipes.catalog import RECIPES, TASKS, Assembly, RunConfig, Task, load_catalog
 
 # What may change when a run goes on. Weights and data stay what they are; max_steps moves the end
 # of a cosine schedule, and accumulate deals out dropout's draws anew.
@@ -98,7 +98,7 @@ def train(
         Run.open(target.folder)  # one who names a checkpoint means a run that is there
     device = choose_device(config.device)
     set_threads(config.threads)
-    with distributed.process_group(device), _lock(target):
+    with distributed.process_group(device), _lock(target, TASKS[config.task]):
         exists = (target.folder / RECIPE).is_file() and distributed.is_main()
         resuming = bool(distributed.max_over_ranks(exists, device))
         if resuming and resume is None:
@@ -116,6 +116,7 @@ def train(
         session = Session(target, _trainer(config, assembly, device), report)
         if resuming:
             check_assets(target)
+            _compare_threads(target, report)
             session.resume(resume or "auto")
         if tensorboard:
             session.add_tensorboard()
@@ -123,12 +124,13 @@ def train(
     return target
 
 
-def _lock(run: Run) -> AbstractContextManager[None]:
+def _lock(run: Run, task: Task) -> AbstractContextManager[None]:
     """The first process holds the run's lock for all of them, in a folder that is ours to fill."""
     if not distributed.is_main():
         return nullcontext()
     inside = {path.name for path in run.folder.iterdir()} if run.folder.is_dir() else set()
-    if inside and not inside & {LOCK, RECIPE}:
+    broken_off = LOCK in inside and inside <= {LOCK, LOG, *task.prepared}
+    if inside and RECIPE not in inside and not broken_off:
         raise UserError(f"{run.folder}: is neither empty nor a run: --run names another folder")
     return run.locked()
 
@@ -147,10 +149,22 @@ def _prepare(config: RunConfig, run: Run, report: Report) -> None:
         name = identity(config)
         resolved: RunConfig = task.prepare(config, run.folder, log)
     except BaseException:
-        shutil.rmtree(run.folder)
+        _discard(run, task)
         raise
     assets = {asset: _file_digest(run.folder / asset) for asset in task.assets}
     _write_recipe(run, resolved, {"environment": environment(), "identity": name, "assets": assets})
+
+
+def _discard(run: Run, task: Task) -> None:
+    """Take away what a preparation that failed has made, and nothing else."""
+    for name in (*task.prepared, LOG, LOCK):
+        path = run.folder / name
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+    if not any(run.folder.iterdir()):
+        run.folder.rmdir()
 
 
 def _write_recipe(run: Run, config: RunConfig, facts: Mapping[str, Any]) -> None:
@@ -165,6 +179,15 @@ def check_assets(run: Run) -> None:
             raise UserError(f"{path}: is missing: the run cannot be used without it")
         if _file_digest(path) != digest:
             raise UserError(f"{path}: is not the one this run was trained with: put that one back")
+
+
+def _compare_threads(run: Run, report: Report) -> None:
+    """Say so if a run goes on with another number of threads than it began with."""
+    begun = run.read_recipe().get("environment", {}).get("threads")
+    now = torch.get_num_threads()
+    if begun not in (None, now) and distributed.is_main():
+        text = f"warning: begun with {begun} threads, now {now}: results differ in their last bits"
+        report({"kind": "note", "text": text})
 
 
 def _file_digest(path: Path) -> str:

@@ -105,6 +105,7 @@ TASKS.add(
         lambda config: data_digest(config.data),
         prepare,
         assemble,
+        prepared=("tokenizer.json", "words.txt", "data"),
         assets=("tokenizer.json",),
     ),
 )

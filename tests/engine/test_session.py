@@ -210,3 +210,14 @@ def test_going_back_drops_what_came_after(tmp_path, tiny):
     assert run.pointed("latest") == run.checkpoint_folder(6)
     assert read_facts(run.find_checkpoint())["average_of"] == [4, 6]
     assert not (run.checkpoints / "averaged-000012").exists()
+
+
+def test_halves_left_by_a_kill_while_saving_do_no_harm_and_are_cleared(tmp_path, tiny, tiny_run):
+    shutil.copytree(tiny_run, tmp_path / "run")
+    checkpoints = tmp_path / "run" / "checkpoints"
+    for half in (".step-000012.partial", ".step-000008.replaced", "my-notes"):
+        (checkpoints / half).mkdir()
+    train("transformer-embedded", tmp_path / "run", tiny, resume="4")
+    assert_same_run(tiny_run, tmp_path / "run", 12)
+    assert not list(checkpoints.glob(".step*"))
+    assert (checkpoints / "my-notes").is_dir()

@@ -185,3 +185,22 @@ def test_what_is_changed_on_resuming_is_written_down(copied, tiny):
 def test_a_seed_that_no_generator_takes_is_refused():
     with pytest.raises(UserError, match="seed"):
         resolve("gan-gaussian", [f"seed={10**24}"])
+
+
+def test_a_failed_preparation_never_touches_what_it_did_not_make(tmp_path, tiny):
+    folder = tmp_path / "run"
+    folder.mkdir()
+    for name in ("lock", "thesis.tex"):  # a file of ours by name does not make the folder ours
+        (folder / name).write_text("mine")
+    with pytest.raises(UserError, match="is neither empty nor a run"):
+        landmark.train("transformer-embedded", folder, [*tiny, "model.vocab_size=99"])
+    assert {path.name for path in folder.iterdir()} == {"lock", "thesis.tex"}
+
+
+def test_going_on_with_other_threads_is_said(copied, tiny):
+    recipe = copied / "recipe.yaml"
+    recipe.write_text(recipe.read_text().replace("  threads: 1\n", "  threads: 7\n"))
+    records = []
+    landmark.train("transformer-embedded", copied, tiny, resume="auto", report=records.append)
+    notes = [record["text"] for record in records if record["kind"] == "note"]
+    assert notes == ["warning: begun with 7 threads, now 1: results differ in their last bits"]

@@ -74,7 +74,6 @@ class Inventory:
         self.modals = zipf_choice(lexicon.modals, lexicon.modals)
         self.subjunctions = zipf_choice(lexicon.subjunctions, lexicon.subjunctions)
         self.verbs = self._by_frame(SIMPLE_FRAMES)
-        self.object_frame_verbs = self._by_frame(OBJECT_FRAMES)
         self.clause_verbs = self._by_frame(frozenset(("clause",)))
         self.question_verbs = self._by_frame(frozenset(("question",)))
         self.infinitive_verbs = self._by_frame(frozenset(("infinitive",)))
