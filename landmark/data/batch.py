@@ -1,6 +1,7 @@
 """Batches: small typed objects that build their own packings and move themselves to a device."""
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -22,10 +23,8 @@ class Batch:
 
     @property
     def origin(self) -> str:
-        """For error messages: which data this is."""
-        shown = ", ".join(str(sample) for sample in self.samples[:5])
-        more = f" and {len(self.samples) - 5} more" if len(self.samples) > 5 else ""
-        return f"epoch {self.epoch}, batch {self.index} (samples {shown}{more})"
+        """For messages: which data this is."""
+        return origin_of([self])
 
     def to(self, device: torch.device) -> Self:
         """The same batch with its tensors and packings on a device."""
@@ -35,6 +34,14 @@ class Batch:
             if isinstance(value := getattr(self, field.name), (Tensor, Packing))
         }
         return dataclasses.replace(self, **moved)
+
+
+def origin_of(parts: Sequence[Batch]) -> str:
+    """For messages: which data these parts of one batch are."""
+    samples = [sample for part in parts for sample in part.samples]
+    shown = ", ".join(str(sample) for sample in samples[:5])
+    more = f" and {len(samples) - 5} more" if len(samples) > 5 else ""
+    return f"epoch {parts[0].epoch}, batch {parts[0].index} (samples {shown}{more})"
 
 
 @dataclass

@@ -5,6 +5,7 @@ with no saved state but the place (epoch, batch). One batch is one update whatev
 P parts (accumulation x processes), part p takes samples p, p+P, p+2P … of it.
 """
 
+import signal
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
@@ -56,6 +57,7 @@ class Loader:
                 sampler=_Order(self, start),
                 batch_size=None,
                 num_workers=self.workers,
+                worker_init_fn=_ignore_signals,
                 generator=torch.Generator(),
             )
         )
@@ -67,6 +69,12 @@ class Loader:
             counts = len(share) > 0
             share = share if counts else chosen[:1]
             yield _located(self.samples.collate(0, share), 0, index, share, counts)
+
+
+def _ignore_signals(worker: int) -> None:
+    """A signal to the whole group is the trainer's to answer: it still needs its current batch."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
 
 
 class _Order(Sampler[tuple[int, int, Sequence[int]]]):

@@ -1,15 +1,21 @@
 """Checkpoints: safetensors files and a manifest with the SHA-256 of each, written all or nothing.
 
 A checkpoint is a folder that appears by one rename, after everything in it was flushed to the
-disk. The manifest carries a digest of itself too, so a flipped bit anywhere is noticed on reading.
-There is no pickle.
+disk, and goes by one. The manifest carries a digest of itself too, so a flipped bit anywhere is
+noticed on reading. There is no pickle. What a kill leaves behind is named `.NAME.partial` (to be
+cleared) or `.NAME.replaced` (to be put back where NAME is missing).
 """
 
+import errno
 import hashlib
 import json
 import os
+import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from io import FileIO
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +30,22 @@ from landmark.core.errors import DamagedError, TrainingError, UserError
 MANIFEST = "manifest.json"
 FORMAT = 1
 _REMEDY = "use another (--checkpoint, or --resume STEP)"
+_NUMBERED = re.compile(r"(?:step|averaged)-(\d+)")
+_STORAGE_REMEDIES = {
+    errno.ENOSPC: "make room",
+    errno.EDQUOT: "make room",
+    errno.EFBIG: "raise the limit on file sizes (ulimit -f)",
+    errno.EROFS: "make the disk writable",
+    errno.EACCES: "make the folder writable",
+    errno.EPERM: "make the folder writable",
+}
 
 
 def save_checkpoint(
     folder: Path, files: Mapping[str, Mapping[str, Tensor]], facts: Mapping[str, Any]
 ) -> None:
     """Write tensors (a mapping for each file name) and facts as the checkpoint `folder`."""
-    partial = folder.with_name(f".{folder.name}.partial")
+    partial = _beside(folder, "partial")
     try:
         shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir(parents=True)
@@ -43,18 +58,64 @@ def save_checkpoint(
         body = {"format": FORMAT, "facts": dict(facts), "files": digests}
         write_durably(partial / MANIFEST, _signed(body))
         sync_folder(partial)
-        replaced = folder.with_name(f".{folder.name}.replaced")
-        if folder.exists():
-            folder.rename(replaced)
-        partial.rename(folder)
-        sync_folder(folder.parent)
-        shutil.rmtree(replaced, ignore_errors=True)
+        _put_in_place(partial, folder)
     except OSError as error:
         shutil.rmtree(partial, ignore_errors=True)
-        raise TrainingError(
-            f"{folder}: the checkpoint could not be written ({error.strerror or error}); "
-            "earlier ones are intact: make room, then --resume"
-        ) from None
+        raise storage_error(folder, error) from None
+
+
+def _put_in_place(partial: Path, folder: Path) -> None:
+    """Give a whole checkpoint its name; the one that had it gives way, or comes back."""
+    replaced = _beside(folder, "replaced")
+    if folder.exists():
+        shutil.rmtree(replaced, ignore_errors=True)
+        folder.rename(replaced)
+    try:
+        partial.rename(folder)
+    except OSError:
+        if replaced.exists():
+            replaced.rename(folder)
+        raise
+    try:
+        sync_folder(folder.parent)
+    finally:
+        shutil.rmtree(replaced, ignore_errors=True)
+
+
+def delete_checkpoint(folder: Path) -> None:
+    """Take a checkpoint away whole; what cannot be deleted now is left for `recover`."""
+    partial = _beside(folder, "partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    try:
+        folder.rename(partial)
+    except OSError as error:
+        raise storage_error(folder, error) from None
+    shutil.rmtree(partial, ignore_errors=True)
+
+
+def recover(folder: Path, ours: re.Pattern[str]) -> None:
+    """Clear what a kill left half done of the names that are `ours`; put back what it took away."""
+    for path in sorted(folder.iterdir()) if folder.is_dir() else []:
+        name, _, kind = path.name.removeprefix(".").rpartition(".")
+        if not path.name.startswith(".") or not ours.fullmatch(name):
+            continue
+        if kind == "replaced" and not path.with_name(name).exists():
+            path.rename(path.with_name(name))
+        elif kind in ("partial", "replaced"):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def _beside(path: Path, kind: str) -> Path:
+    return path.with_name(f".{path.name}.{kind}")
+
+
+def storage_error(path: Path, error: OSError) -> TrainingError:
+    """What could not be written, why, and what to do."""
+    remedy = _STORAGE_REMEDIES.get(error.errno or 0, "have a look at the disk")
+    return TrainingError(
+        f"{path}: could not be written ({error.strerror or error}); what was saved before is "
+        f"intact: {remedy}, then --resume"
+    )
 
 
 def read_facts(folder: Path) -> dict[str, Any]:
@@ -67,12 +128,12 @@ def load_tensors(folder: Path, name: str) -> dict[str, Tensor]:
     """One file of a checkpoint, after checking its bytes against the manifest."""
     expected = _read_manifest(folder)["files"].get(name)
     if expected is None:
-        raise UserError(f"{folder}: this checkpoint has no {name}")
+        raise DamagedError(f"{folder / MANIFEST}: lists no {name}: {_REMEDY}")
     path = folder / name
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise DamagedError(f"{path}: cannot be read: {error.strerror}") from None
+        raise DamagedError(f"{path}: cannot be read ({error.strerror}): {_REMEDY}") from None
     if hashlib.sha256(content).hexdigest() != expected:
         raise DamagedError(f"{path}: damaged (its SHA-256 is not the manifest's): {_REMEDY}")
     try:
@@ -102,6 +163,9 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         raise DamagedError(f"{path}: damaged (its digest does not match): {_REMEDY}")
     if body["format"] != FORMAT:
         raise UserError(f"{path}: format {body['format']} is not known to this version of landmark")
+    number, step = _NUMBERED.fullmatch(folder.name), body["facts"].get("step")
+    if number and step not in (None, int(number[1])):
+        raise DamagedError(f"{path}: is that of step {step}, not this folder's: {_REMEDY}")
     return body
 
 
@@ -113,19 +177,18 @@ def _signed(body: dict[str, Any]) -> bytes:
 
 def unique_tensors(module: nn.Module) -> dict[str, Tensor]:
     """A module's state with each shared tensor once, under its first name."""
-    seen: set[tuple[int, torch.Size, tuple[int, ...]]] = set()
-    unique = {}
-    for name, tensor in module.state_dict().items():
-        key = (tensor.data_ptr(), tensor.shape, tensor.stride())
-        if tensor.numel() == 0 or key not in seen:
-            unique[name] = tensor
-        seen.add(key)
-    return unique
+    first = {name for name, _ in chain(module.named_parameters(), module.named_buffers())}
+    return {name: tensor for name, tensor in module.state_dict().items() if name in first}
 
 
 @torch.no_grad()
-def load_module(module: nn.Module, tensors: Mapping[str, Tensor], where: Path) -> None:
-    """Copy saved tensors into a module; every one must be there, in its shape."""
+def load_module(
+    module: nn.Module,
+    tensors: Mapping[str, Tensor],
+    where: Path,
+    lay_out: Callable[[Tensor, Tensor], Tensor] = lambda tensor, parameter: tensor,
+) -> None:
+    """Copy saved tensors into a module, laid out as it is; each must be there, in its shape."""
     own = unique_tensors(module)
     odd = sorted(own.keys() ^ tensors.keys())
     if odd:
@@ -138,23 +201,34 @@ def load_module(module: nn.Module, tensors: Mapping[str, Tensor], where: Path) -
                 f"{where}: {name} has shape {tuple(tensors[name].shape)}, "
                 f"but the recipe's model wants {tuple(tensor.shape)}"
             )
-        tensor.copy_(tensors[name])
+        tensor.copy_(lay_out(tensors[name], tensor))
 
 
 def write_durably(path: Path, content: bytes) -> None:
     """Write a new file and flush it to the disk."""
-    with path.open("wb") as file:
-        file.write(content)
-        file.flush()
+    with path.open("wb", buffering=0) as file:
+        write_whole(file, content)
         os.fsync(file.fileno())
+
+
+def write_whole(file: FileIO, content: bytes) -> None:
+    """Write all of it, by one call unless the system takes less."""
+    rest = memoryview(content)
+    while rest:
+        rest = rest[file.write(rest) :]
 
 
 def replace_durably(path: Path, content: bytes) -> None:
     """Write a file beside its place, then rename it there: readers see the old or the new one."""
-    partial = path.with_name(f".{path.name}.partial")
-    write_durably(partial, content)
-    partial.replace(path)
-    sync_folder(path.parent)
+    partial = _beside(path, "partial")
+    try:
+        write_durably(partial, content)
+        partial.replace(path)
+        sync_folder(path.parent)
+    except OSError as error:
+        with suppress(OSError):
+            partial.unlink()
+        raise storage_error(path, error) from None
 
 
 def sync_folder(path: Path) -> None:

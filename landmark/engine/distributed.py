@@ -20,7 +20,6 @@ from torch import Tensor, nn
 from landmark.core.errors import TrainingError
 
 BUCKET_ELEMENTS = 1 << 22
-TIMEOUT = datetime.timedelta(minutes=10)
 
 
 def rank() -> int:
@@ -38,31 +37,45 @@ def is_main() -> bool:
     return rank() == 0
 
 
+def restarted() -> bool:
+    """Whether torchrun has started this group anew, after one of its processes failed."""
+    return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
+
+
 @contextmanager
-def process_group(device: torch.device) -> Iterator[None]:
-    """Join the group that torchrun announced in the environment, if it did."""
+def process_group(device: torch.device, timeout: float = 600.0) -> Iterator[None]:
+    """Join the group that torchrun announced in the environment, if it did.
+
+    A process that ends, or does not answer within `timeout` seconds, is a TrainingError.
+    """
     if "WORLD_SIZE" not in os.environ or dist.is_initialized():
         yield
         return
     os.environ.setdefault("TORCH_GLOO_LAZY_INIT", "1")
     if device.type == "cuda":
         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
-    dist.init_process_group("gloo" if device.type == "cpu" else None, timeout=TIMEOUT)
+    limit = datetime.timedelta(seconds=timeout)
+    dist.init_process_group("gloo" if device.type == "cpu" else None, timeout=limit)
     try:
         yield
     except dist.DistError as error:
-        raise TrainingError(_lost(error)) from None
+        raise TrainingError(_lost(error, timeout)) from None
     except RuntimeError as error:
         if "gloo" not in str(error) and "Connection" not in str(error):
             raise
-        raise TrainingError(_lost(error)) from None
+        raise TrainingError(_lost(error, timeout)) from None
     finally:
         dist.destroy_process_group()
 
 
-def _lost(error: Exception) -> str:
-    first = str(error).splitlines()[0]
-    return f"process {rank()}: another process ended or does not answer: {first}"
+def _lost(error: Exception, timeout: float) -> str:
+    reason = str(error).splitlines()[0]
+    silent = "imed out" in reason or "imeout" in reason
+    happened = f"has not answered for {timeout:g} seconds" if silent else "has ended"
+    return (
+        f"process {rank()} of {world_size()}: another process {happened}: look at its messages; "
+        f"--resume goes on from the last checkpoint ({reason})"
+    )
 
 
 def sum_over_ranks(values: Sequence[float], device: torch.device) -> list[float]:
@@ -83,6 +96,20 @@ def max_over_ranks(value: float, device: torch.device) -> float:
     largest = torch.tensor(value, device=device)
     dist.all_reduce(largest, dist.ReduceOp.MAX)
     return float(largest)
+
+
+def shared_numbers(values: Sequence[int], device: torch.device) -> list[int]:
+    """The first process's whole numbers, for all."""
+    if world_size() == 1:
+        return list(values)
+    count = torch.tensor(len(values), device=device)
+    dist.broadcast(count, 0)
+    numbers = torch.zeros(int(count), dtype=torch.int64, device=device)
+    if is_main():
+        numbers.copy_(torch.tensor(list(values), dtype=torch.int64))
+    dist.broadcast(numbers, 0)
+    shared: list[int] = numbers.tolist()
+    return shared
 
 
 def sum_gradients(parameters: Sequence[nn.Parameter]) -> None:

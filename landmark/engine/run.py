@@ -152,6 +152,12 @@ class Run:
         if step in self.steps():
             self.point("latest", self.checkpoint_folder(step))
 
+    def remove(self, step: int) -> None:
+        """Delete one checkpoint, unless a pointer names it."""
+        folder = self.checkpoint_folder(step)
+        if folder not in {self.pointed(pointer) for pointer in POINTERS}:
+            shutil.rmtree(folder, ignore_errors=True)
+
     def prune(self, keep_last: int) -> None:
         """Delete old checkpoints, but never one that a pointer names."""
         named = {self.pointed(pointer) for pointer in POINTERS}

@@ -7,8 +7,11 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from landmark.core.errors import DamagedError, UserError
-from landmark.engine import distributed
+import torch
+from torch import Tensor
+
+from landmark.core.errors import DamagedError, TrainingError, UserError
+from landmark.engine import distributed, sharding
 from landmark.engine.checkpoint import (
     has_file,
     load_module,
@@ -19,9 +22,11 @@ from landmark.engine.checkpoint import (
 )
 from landmark.engine.observation import EventFiles, StepProfiler
 from landmark.engine.run import Run
+from landmark.engine.state import TrainingState
 from landmark.engine.trainer import Report, Trainer
 from landmark.optim.averaging import average_weights
 
+Content = tuple[dict[str, Any], dict[str, dict[str, Tensor]]]
 MODEL, STATE, AVERAGE = "model.safetensors", "state.safetensors", "average.safetensors"
 
 
@@ -41,7 +46,8 @@ class Session:
         self.watchers: list[Report] = [report]
         self.signal: int | None = None
         self.saved_step: int | None = None
-        trainer.report = self.report
+        self.stopgap: int | None = None
+        trainer.report, trainer.stopping = self.report, self._agreed_signal
 
     def report(self, record: Mapping[str, Any]) -> None:
         """Single steps and notes are for the eye only; all other records go into the log."""
@@ -60,81 +66,111 @@ class Session:
         """From wherever the trainer stands to the end, saving on the way."""
         config = self.trainer.config
         profiler = StepProfiler(self.run.folder) if profile and distributed.is_main() else None
-        with self._signals(), profiler or nullcontext():
+        with self._signals(), _dead_workers(), profiler or nullcontext():
             for state in self.trainer.fit():
                 if profiler:
                     profiler.step()
-                last = state.step == config.max_steps
-                best = state.best_step == state.step
-                if best or last or state.step % config.checkpoint_every == 0:
+                number = self._agreed_signal()
+                if self._due(state):
                     self.save()
-                if number := self._agreed_signal():
-                    self.save()
+                if number:
+                    self.save(stopgap=not self._due(state))
                     raise InterruptedTraining(number, state.step)
         state = self.trainer.state
-        if distributed.is_main():
-            if self.run.steps()[-1:] != [state.step]:
-                self.save()  # stopped early
-            if config.average_last:
-                average_checkpoints(self.run, config.average_last)
+        self.save()  # unless it is: one that stopped early is not
+        if config.average_last and distributed.is_main():
+            average_checkpoints(self.run, config.average_last)
         self.report({"kind": "end", "step": state.step, "seconds": round(state.seconds, 3)})
 
-    def save(self) -> None:
-        """Write a checkpoint, move the pointers, prune."""
+    def _due(self, state: TrainingState) -> bool:
+        """Whether this step is one that an unbroken run saves."""
+        config = self.trainer.config
+        best, last = state.best_step == state.step, state.step == config.max_steps
+        return not state.validating and (best or last or state.step % config.checkpoint_every == 0)
+
+    def save(self, stopgap: bool = False) -> None:
+        """Write a checkpoint, move the pointers, prune; a stopgap lasts until the next one."""
         trainer, state = self.trainer, self.trainer.state
-        if not distributed.is_main() or self.saved_step == state.step:
+        if self.saved_step == state.step:
             return
-        folder = self.run.checkpoint_folder(state.step)
-        players = trainer.objective.players
-        weights = {f"{p}.{n}": t for p, m in players.items() for n, t in unique_tensors(m).items()}
-        tensors = {f"objective.{n}": t for n, t in trainer.objective.state_dict().items()}
+        facts = {**state.facts(), "scaler": trainer.scaler.state_dict(), "stopgap": stopgap}
+        if trainer.average:
+            facts["average_updates"] = trainer.average.updates
+        files = self._collect()
+        if distributed.is_main():
+            folder = self.run.checkpoint_folder(state.step)
+            save_checkpoint(folder, files, facts)
+            self.run.point("latest", folder)
+            if state.best_step == state.step:
+                self.run.point("best", folder)
+            if self.stopgap not in (None, state.step):
+                self.run.remove(self.stopgap)
+            self.run.prune(trainer.config.keep_last)
+        self.saved_step, self.stopgap = state.step, state.step if stopgap else None
+
+    def _collect(self) -> dict[str, dict[str, Tensor]]:
+        """All tensors of a checkpoint, by file, whole, on the first process's CPU."""
+        trainer, objective = self.trainer, self.trainer.objective
+        players = objective.players.items()
+        weights = {f"{p}.{n}": t for p, m in players for n, t in unique_tensors(m).items()}
+        state = {f"objective.{n}": t for n, t in objective.state_dict().items()}
         for player, optimizer in trainer.optimizers.items():
-            tensors |= {f"optimizer.{player}.{n}": t for n, t in optimizer.state_dict().items()}
-        files = {MODEL: weights, STATE: tensors}
-        facts = {**state.facts(), "scaler": trainer.scaler.state_dict()}
+            state |= {f"optimizer.{player}.{n}": t for n, t in optimizer.state_dict().items()}
+        files = {MODEL: weights, STATE: state}
         if trainer.average:
             files[AVERAGE] = {**weights, **trainer.average.average}
-            facts["average_updates"] = trainer.average.updates
-        save_checkpoint(folder, files, facts)
-        self.run.point("latest", folder)
-        if state.best_step == state.step:
-            self.run.point("best", folder)
-        self.run.prune(trainer.config.keep_last)
-        self.saved_step = state.step
+        return {name: _gathered(tensors) for name, tensors in files.items()}
 
     def resume(self, name: str) -> None:
         """Go on from a checkpoint by name, or (`auto`) from the newest that is undamaged."""
         if name != "auto":
-            self._stand_at(self.run.find_checkpoint(name))
+            folder = self.run.find_checkpoint(name)
+            self._stand_at(folder, self._read(folder))
             return
-        for step in reversed(self.run.steps()):
+        steps = distributed.shared_numbers(self.run.steps(), self.trainer.device)
+        for step in reversed(steps):
+            folder, content, damage = self.run.checkpoint_folder(step), None, ""
             try:
-                self._stand_at(self.run.checkpoint_folder(step))
+                content = self._read(folder)
+            except DamagedError as error:
+                damage = str(error)
+            # One process that cannot read it is enough: all go back to the same step.
+            unread = distributed.max_over_ranks(content is None, self.trainer.device)
+            if content is not None and not unread:
+                self._stand_at(folder, content)
                 return
-            except DamagedError as damage:
-                self.report({"kind": "note", "text": f"{damage}; trying the one before"})
-        if self.run.steps():
+            damage = damage or f"{folder}: another process cannot read it"
+            self.report({"kind": "note", "text": f"{damage}; trying the one before"})
+        if steps:
             raise UserError(f"{self.run.folder}: no checkpoint is undamaged: train again elsewhere")
         self.report({"kind": "note", "text": "there is no checkpoint yet: training begins anew"})
         self._rewind()
 
-    def _stand_at(self, folder: Path) -> None:
+    def _read(self, folder: Path) -> Content:
+        """All of a checkpoint, before anything is changed: damage must leave no trace."""
+        names = [MODEL, STATE] + [AVERAGE] * bool(self.trainer.average)
+        return read_facts(folder), {name: load_tensors(folder, name) for name in names}
+
+    @torch.no_grad()
+    def _stand_at(self, folder: Path, content: Content) -> None:
         """Put the trainer exactly where it stood when it wrote this checkpoint."""
-        trainer, facts = self.trainer, read_facts(folder)
-        # Read everything before anything is changed: a damaged file must leave no trace.
-        weights, tensors = load_tensors(folder, MODEL), load_tensors(folder, STATE)
-        averages = load_tensors(folder, AVERAGE) if trainer.average else {}
+        trainer, (facts, files) = self.trainer, content
+        sharding.scatter(trainer.objective.players.values())
         for player, module in trainer.objective.players.items():
-            load_module(module, _below(weights, player), folder)
-            trainer.optimizers[player].load_state_dict(_below(tensors, f"optimizer.{player}"))
-        trainer.objective.load_state_dict(_below(tensors, "objective"))
+            load_module(module, _below(files[MODEL], player), folder, sharding.like)
+            state = _below(files[STATE], f"optimizer.{player}")
+            trainer.optimizers[player].load_state_dict(state, sharding.like)
+        trainer.objective.load_state_dict(_below(files[STATE], "objective"))
         if facts["scaler"]:
             trainer.scaler.load_state_dict(facts["scaler"])
         if trainer.average:
             for name, average in trainer.average.average.items():
-                average.copy_(averages[name])
+                average.copy_(sharding.like(files[AVERAGE][name], average))
             trainer.average.updates = facts["average_updates"]
         trainer.state.load(facts)
+        # A checkpoint whose validation was cut off is written again when that is done.
+        self.saved_step = None if trainer.state.validating else trainer.state.step
+        self.stopgap = trainer.state.step if facts["stopgap"] else None
         self._rewind()
 
     def _rewind(self) -> None:
@@ -162,6 +198,30 @@ class Session:
     def _agreed_signal(self) -> int:
         """The signal any process has received, 0 if none: all stop after the same step."""
         return int(distributed.max_over_ranks(self.signal or 0, self.trainer.device))
+
+
+@contextmanager
+def _dead_workers() -> Iterator[None]:
+    """A loader's worker that was killed ends the training with a word, not a traceback."""
+    try:
+        yield
+    except RuntimeError as error:
+        if "DataLoader worker" not in str(error):
+            raise
+        raise TrainingError(
+            f"{str(error).splitlines()[0].rstrip('. ')} (out of memory?): "
+            "--resume goes on from the last checkpoint"
+        ) from None
+
+
+def _gathered(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Whole tensors on the first process; the others take part one by one and keep nothing."""
+    gathered = {}
+    for name, tensor in tensors.items():
+        full = sharding.whole(tensor.detach())
+        if distributed.is_main():
+            gathered[name] = full.cpu()
+    return gathered
 
 
 def _below(tensors: Mapping[str, Any], prefix: str) -> dict[str, Any]:

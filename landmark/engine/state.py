@@ -1,10 +1,11 @@
 """How far a training is: what the next step, the log and a resumed run need to know."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from landmark.data.loader import Place
+from landmark.engine.health import Usual
 
 
 @dataclass
@@ -16,17 +17,39 @@ class TrainingState:
     best: float = math.inf
     best_step: int = 0
     stale: int = 0
+    validating: bool = False
+    """Whether the validation of this step was cut off, to be done when training goes on."""
+    skipped: dict[str, int] = field(default_factory=dict)
+    """Each player's moves left out since its last one."""
+    usual: dict[str, Usual] = field(default_factory=dict)
+    """Each player's loss as it has been of late."""
     seconds: float = 0.0
     window: dict[str, dict[str, float]] = field(default_factory=dict)
     """Since the last record in the log: each player's sums."""
     window_seconds: float = 0.0
 
-    def record_move(self, player: str, sums: dict[str, float], norm: float, rate: float) -> None:
-        """Add one optimiser step to the window of the log."""
+    def record_move(
+        self, player: str, sums: dict[str, float], norm: float, rate: float
+    ) -> float | None:
+        """Add one optimiser step to the window of the log; the usual loss, if this one leapt."""
         window = self.window.setdefault(player, {})
         for name, value in sums.items():
             window[name] = window.get(name, 0.0) + value
         window["gradient_norm"], window["rate"] = norm, rate
+        self.skipped.pop(player, None)
+        usual, loss = self.usual.setdefault(player, Usual()), sums["loss"] / sums["weight"]
+        expected = usual.mean if usual.is_spike(loss) else None
+        usual.add(loss)
+        return expected
+
+    def judge(self, value: float) -> bool:
+        """Whether a validation is the best so far (lower is better); counts those that are not."""
+        improved = value < self.best
+        if improved:
+            self.best, self.best_step, self.stale = value, self.step, 0
+        else:
+            self.stale += 1
+        return improved
 
     def summary(self) -> dict[str, Any]:
         """Means over the window; with several players, keys are prefixed by theirs."""
@@ -52,6 +75,9 @@ class TrainingState:
             "best": None if math.isinf(self.best) else self.best,
             "best_step": self.best_step,
             "stale": self.stale,
+            "validating": self.validating,
+            "skipped": self.skipped,
+            "usual": {player: asdict(usual) for player, usual in self.usual.items()},
             "seconds": self.seconds,
             "window": self.window,
             "window_seconds": self.window_seconds,
@@ -61,5 +87,7 @@ class TrainingState:
         self.step, self.place = facts["step"], Place(*facts["place"])
         self.best = math.inf if facts["best"] is None else facts["best"]
         self.best_step, self.stale = facts["best_step"], facts["stale"]
+        self.validating, self.skipped = facts["validating"], facts["skipped"]
+        self.usual = {player: Usual(**usual) for player, usual in facts["usual"].items()}
         self.seconds = facts["seconds"]
         self.window, self.window_seconds = facts["window"], facts["window_seconds"]

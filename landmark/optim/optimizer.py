@@ -39,10 +39,15 @@ class ScheduledOptimizer:
     def __init__(
         self, player: nn.Module, config: OptimizerConfig, schedule: Callable[[int], float]
     ) -> None:
-        self.schedule = schedule
+        self.config, self.schedule = config, schedule
+        self.adopt(player)
+
+    def adopt(self, player: nn.Module, sharded: bool = False) -> None:
+        """Begin anew with this module's parameters, which may have been cut into shards."""
+        self.sharded = sharded
         self.names = [name for name, _ in player.named_parameters()]
         self.parameters = list(player.parameters())
-        self.torch = _build(self.parameters, config)
+        self.torch = _build(self.parameters, self.config, sharded)
 
     def set_rate(self, step: int) -> float:
         """Set the learning rate for this step; returns it."""
@@ -60,7 +65,12 @@ class ScheduledOptimizer:
             if value is not None
         }
 
-    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+    def load_state_dict(
+        self,
+        state: Mapping[str, Tensor],
+        lay_out: Callable[[Tensor, Tensor], Tensor] = lambda tensor, parameter: tensor,
+    ) -> None:
+        """Take up what `state_dict` gave, each tensor laid out as its parameter is."""
         by_name = dict(zip(self.names, self.parameters, strict=True))
         self.torch.state.clear()
         for full_name, value in state.items():
@@ -69,10 +79,14 @@ class ScheduledOptimizer:
                 raise UserError(f"the saved optimiser has {name!r}, which this model has not")
             parameter = by_name[name]
             # Fused kernels want the step count beside the parameter too.
-            self.torch.state[parameter][key] = value.to(parameter.device).clone()
+            self.torch.state[parameter][key] = lay_out(
+                value.to(parameter.device).clone(), parameter
+            )
 
 
-def _build(parameters: list[nn.Parameter], config: OptimizerConfig) -> torch.optim.Optimizer:
+def _build(
+    parameters: list[nn.Parameter], config: OptimizerConfig, sharded: bool
+) -> torch.optim.Optimizer:
     """Fused kernels: one pass over each parameter. The rate is set at every step."""
     if config.name == "sgd":
         return torch.optim.SGD(
@@ -80,7 +94,7 @@ def _build(parameters: list[nn.Parameter], config: OptimizerConfig) -> torch.opt
             lr=0.0,
             momentum=config.momentum,
             weight_decay=config.weight_decay,
-            fused=True,
+            fused=not sharded,  # torch 2.13 has no fused SGD for shards
         )
     method = torch.optim.Adam if config.name == "adam" else torch.optim.AdamW
     return method(

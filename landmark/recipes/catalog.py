@@ -13,7 +13,8 @@ from landmark.core.configuration import settings
 from landmark.core.registry import Registry
 from landmark.core.turn import Objective
 from landmark.data.loader import Loader
-from landmark.engine.trainer import Report, TrainerConfig
+from landmark.engine.settings import TrainerConfig
+from landmark.engine.trainer import Report
 from landmark.optim.optimizer import OptimizerConfig, ScheduledOptimizer
 from landmark.optim.schedule import ScheduleConfig
 

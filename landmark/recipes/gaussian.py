@@ -10,7 +10,8 @@ from landmark.core.configuration import fingerprint, settings
 from landmark.data.loader import Loader
 from landmark.data.points import GaussianConfig, GaussianSamples
 from landmark.engine import distributed
-from landmark.engine.trainer import Report, TrainerConfig
+from landmark.engine.settings import TrainerConfig
+from landmark.engine.trainer import Report
 from landmark.models.adversarial.gan import GanConfig, Perceptron
 from landmark.objectives.adversarial import AdversarialObjective
 from landmark.optim.optimizer import OptimizerConfig, ScheduledOptimizer

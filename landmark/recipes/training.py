@@ -23,7 +23,7 @@ from landmark.core.configuration import (
 )
 from landmark.core.errors import UserError
 from landmark.core.runtime import choose_device, environment, set_threads
-from landmark.engine import distributed
+from landmark.engine import distributed, sharding
 from landmark.engine.run import LOCK, LOG, RECIPE, Run
 from landmark.engine.session import Session
 from landmark.engine.trainer import Report, Trainer
@@ -31,11 +31,11 @@ from landmark.recipes.catalog import RECIPES, TASKS, Assembly, RunConfig, Task, 
 
 # What may change when a run goes on. Weights and data stay what they are; max_steps moves the end
 # of a cosine schedule, and accumulate deals out dropout's draws anew.
-_FREE = {"device", "threads", "batches.workers"} | {
+_FREE = {"device", "threads", "batches.workers", "schedule.rate"} | {
     f"trainer.{key}"
     for key in (
-        "max_steps", "accumulate", "log_every", "validate_every", "checkpoint_every",
-        "keep_last", "patience", "average_last", "compile",
+        "max_steps", "accumulate", "log_every", "validate_every", "checkpoint_every", "keep_last",
+        "patience", "average_last", "compile", "sharded", "timeout", "clip_norm", "skip_nonfinite",
     )
 }  # fmt: skip
 
@@ -96,9 +96,12 @@ def train(
         raise UserError(f"{target.folder}: is a file: --run names another folder")
     if resume not in (None, "auto"):
         Run.open(target.folder)  # one who names a checkpoint means a run that is there
+    if distributed.restarted():
+        resume = "auto"  # with what the same command has saved so far
     device = choose_device(config.device)
     set_threads(config.threads)
-    with distributed.process_group(device), _lock(target, TASKS[config.task]):
+    timeout = config.trainer.timeout
+    with distributed.process_group(device, timeout), _lock(target, TASKS[config.task]):
         exists = (target.folder / RECIPE).is_file() and distributed.is_main()
         resuming = bool(distributed.max_over_ranks(exists, device))
         if resuming and resume is None:
@@ -109,8 +112,7 @@ def train(
             if resume:
                 report({"kind": "note", "text": f"{target.folder}: no run here yet: it begins"})
             _prepare(config, target, report)
-        while not (target.folder / RECIPE).is_file():
-            time.sleep(0.1)  # the first process prepares, for hours perhaps: no exchange times out
+        _wait_until_prepared(target)
         config = _continued(config, target) if resuming else load_config(target)
         assembly = TASKS[config.task].assemble(config, target.folder, device)
         session = Session(target, _trainer(config, assembly, device), report)
@@ -133,6 +135,21 @@ def _lock(run: Run, task: Task) -> AbstractContextManager[None]:
     if inside and RECIPE not in inside and not broken_off:
         raise UserError(f"{run.folder}: is neither empty nor a run: --run names another folder")
     return run.locked()
+
+
+def _wait_until_prepared(run: Run) -> None:
+    """The first process prepares, for hours perhaps: no exchange that times out.
+
+    It has made the folder and locked it before it met the others.
+    """
+    patience = time.monotonic() + 30  # a network's file system may show things late
+    while not (run.folder / RECIPE).is_file():
+        if not run.folder.is_dir() and time.monotonic() > patience:
+            raise UserError(
+                f"{run.folder}: is not to be seen from process {distributed.rank()}: "
+                "--run must name a folder that all machines share"
+            )
+        time.sleep(0.1)
 
 
 def _prepare(config: RunConfig, run: Run, report: Report) -> None:
@@ -226,8 +243,14 @@ def flatten(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def _trainer(config: RunConfig, assembly: Assembly, device: torch.device) -> Trainer:
-    for player in assembly.objective.players.values():
+    sharded = config.trainer.sharded and distributed.world_size() > 1
+    if config.trainer.sharded and (config.trainer.compile or config.trainer.precision == "fp16"):
+        raise UserError("trainer.sharded goes with neither trainer.compile nor precision fp16")
+    for name, player in assembly.objective.players.items():
         distributed.broadcast_parameters(player)
+        if sharded:
+            sharding.shard(player)
+            assembly.optimizers[name].adopt(player, sharded=True)
         if config.trainer.compile:
             player.compile(dynamic=True)
     return Trainer(

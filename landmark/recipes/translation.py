@@ -17,7 +17,8 @@ from landmark.data.shards import TokenStore
 from landmark.data.tokenizer import SubwordTokenizer, TokenizerConfig
 from landmark.decoding.beam_search import SearchConfig
 from landmark.engine import distributed
-from landmark.engine.trainer import Report, TrainerConfig
+from landmark.engine.settings import TrainerConfig
+from landmark.engine.trainer import Report
 from landmark.layers.packing import Packing
 from landmark.models.transformer.translator import VARIANTS, TransformerConfig, Translator
 from landmark.objectives.translation import TranslationConfig, TranslationObjective

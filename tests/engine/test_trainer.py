@@ -17,7 +17,8 @@ from landmark.data.loader import Loader
 from landmark.data.points import GaussianConfig, GaussianSamples
 from landmark.engine.checkpoint import load_tensors
 from landmark.engine.run import Run
-from landmark.engine.trainer import Trainer, TrainerConfig
+from landmark.engine.settings import TrainerConfig
+from landmark.engine.trainer import Trainer
 from landmark.models.adversarial.gan import Perceptron
 from landmark.objectives.adversarial import AdversarialObjective
 from landmark.optim.optimizer import OptimizerConfig, ScheduledOptimizer

@@ -1,0 +1,48 @@
+"""The settings of a training that every system shares."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from landmark.core.configuration import settings
+from landmark.core.runtime import Precision
+
+
+@settings
+class TrainerConfig:
+    """How long, how often, how carefully."""
+
+    max_steps: Annotated[int, Field(ge=1)] = 100_000
+    """Updates in all."""
+    accumulate: Annotated[int, Field(ge=1)] = 1
+    """Parts to compute each batch in: less memory, the same update but for dropout's draws."""
+    clip_norm: Annotated[float, Field(gt=0)] | None = None
+    """Scale gradients down to this norm."""
+    precision: Precision = "fp32"
+    """fp32, or matrix products in bf16 or fp16."""
+    skip_nonfinite: Annotated[int, Field(ge=0)] = 0
+    """Leave out up to this many moves in a row whose loss or gradient is not finite, then stop."""
+    compile: bool = False
+    """Compile the networks with torch.compile."""
+    sharded: bool = False
+    """With several processes: shard weights, gradients and optimiser state over them (FSDP2)."""
+    timeout: Annotated[float, Field(gt=0)] = 600.0
+    """With several processes: seconds to wait for one that does not answer."""
+    log_every: Annotated[int, Field(ge=1)] = 50
+    """Steps between records in the log."""
+    validate_every: Annotated[int, Field(ge=1)] = 500
+    """Steps between validations."""
+    checkpoint_every: Annotated[int, Field(ge=1)] = 500
+    """Steps between checkpoints."""
+    keep_last: Annotated[int, Field(ge=1)] = 5
+    """Checkpoints to keep, beside the best."""
+    monitor: str = "loss"
+    """The validation metric that `best` and early stopping go by."""
+    higher_is_better: bool = False
+    """Which way the monitored metric improves."""
+    patience: Annotated[int, Field(ge=1)] | None = None
+    """Stop after this many validations without improvement."""
+    ema_decay: Annotated[float, Field(gt=0, lt=1)] | None = None
+    """Keep an exponential moving average of the weights, for validation and use."""
+    average_last: Annotated[int, Field(ge=0)] = 0
+    """At the end, average this many last checkpoints."""

@@ -1,0 +1,65 @@
+"""Sharded training: weights, gradients and optimiser state cut up over the processes, by FSDP2.
+
+`fully_shard` each block of a player, then the player: a block's weights are whole only while it
+computes. What lies outside the blocks (embeddings, output) is made whole before each turn, so that
+an objective may call a model by any method and use its weights directly; what FSDP2 cannot
+exchange, it refuses aloud (both tested). Checkpoints hold whole tensors: one process can load them.
+Its modules are imported only when there is something to shard: they take a second.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+
+def shard(player: nn.Module) -> None:
+    """Cut a player's parameters up: each block of its stacks, then the rest; gradients are sums."""
+    from torch.distributed.fsdp import fully_shard
+
+    stacks = [module for module in player.modules() if isinstance(module, nn.ModuleList)]
+    for unit in (*(block for stack in stacks for block in stack), player):
+        sharded: Any = fully_shard(unit)
+        sharded.set_gradient_divide_factor(1.0)
+        sharded.set_force_sum_reduction_for_comms(True)
+
+
+def is_sharded(tensor: Tensor) -> bool:
+    """Whether this is a piece that other processes hold the rest of."""
+    return hasattr(tensor, "full_tensor")
+
+
+def gather(players: Iterable[Any]) -> None:
+    """Make whole what lies outside the blocks; nothing to do for players that are not sharded."""
+    for player in players:
+        if hasattr(player, "unshard"):
+            player.unshard()
+
+
+def scatter(players: Iterable[Any]) -> None:
+    """Forget the whole copies, which are out of date once the pieces have changed."""
+    for player in players:
+        if hasattr(player, "reshard"):
+            player.reshard()
+
+
+def whole(tensor: Any) -> Tensor:
+    """All pieces together; every process must ask at the same time."""
+    full: Tensor = tensor.full_tensor() if is_sharded(tensor) else tensor
+    return full
+
+
+def like(tensor: Tensor, parameter: Any) -> Tensor:
+    """A whole tensor cut up as the parameter is, each process keeping its own piece."""
+    if not is_sharded(parameter) or tensor.shape != parameter.shape:
+        return tensor
+    from torch.distributed.tensor import distribute_tensor
+
+    mesh, placements = parameter.device_mesh, parameter.placements
+    return distribute_tensor(tensor.to(parameter.device), mesh, placements, src_data_rank=None)
+
+
+def total_norm(gradients: list[Tensor]) -> float:
+    """The Euclidean norm of all gradients together, pieces of other processes included."""
+    return whole(torch.nn.utils.get_total_norm(gradients)).item()
