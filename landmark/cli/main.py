@@ -3,7 +3,12 @@
 import io
 import os
 import re
+import signal
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
 from typing import Annotated, Any
 
 import typer
@@ -59,13 +64,16 @@ def main(arguments: list[str] | None = None) -> None:
 def run(arguments: list[str]) -> int:
     """The exit code of a command line."""
     try:
-        code = _invoke(complete_resume(arguments or ["--help"]))
+        with _terminable():
+            code = _invoke(complete_resume(arguments or ["--help"]))
         sys.stdout.flush()  # a reader that has left is noticed here, not when Python ends
         return code
     except UserError as error:
         return _complain(str(error), 2)
     except _CommandLineError as error:
         return _complain(error.format_message(), 2)
+    except Terminated:
+        return _complain("terminated", 143)
     except (KeyboardInterrupt, typer.Abort):
         return _complain("interrupted", 130)
     except BrokenPipeError:  # the reader of our output left, as `head` does
@@ -74,6 +82,27 @@ def run(arguments: list[str]) -> int:
     except OSError as error:  # a file or folder that cannot be used, a full disk
         reason = error.strerror or str(error)
         return _complain(f"{error.filename}: {reason}" if error.filename else reason, 2)
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM, which is answered as Ctrl-C is: what was begun is tidied up on the way out."""
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Turn SIGTERM into an exception for the length of a command."""
+
+    def terminate(number: int, frame: FrameType | None) -> None:
+        raise Terminated
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    previous = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)
 
 
 def _invoke(arguments: list[str]) -> int:

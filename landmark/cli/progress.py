@@ -47,6 +47,16 @@ class Progress:
             self.note(f"step {record['step']}: validation {metrics}{best}")
         elif kind == "data":
             self.note(_data_line(record))
+        elif kind == "spike":
+            self.note(
+                f"step {record['step']}: warning: the loss leapt to {record['loss']:.3f} "
+                f"({record['player']}; usual of late: {record['usual']:.3f}), {record['where']}"
+            )
+        elif kind == "skip":
+            self.note(
+                f"step {record['step']}: left out: the {record['what']} is not finite "
+                f"({record['player']}), {record['where']}"
+            )
         elif kind == "note":
             self.note(record["text"])
         elif kind == "end":

@@ -1,6 +1,7 @@
 """A training in its run directory: checkpoints, log, signals, resuming, around the trainer."""
 
 import signal
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -188,6 +189,9 @@ class Session:
             for caught, handler in previous.items():
                 signal.signal(caught, handler)
 
+        if threading.current_thread() is not threading.main_thread():
+            yield  # signals are the main thread's: whoever has one there answers them
+            return
         previous = {n: signal.signal(n, note) for n in (signal.SIGINT, signal.SIGTERM)}
         try:
             yield
