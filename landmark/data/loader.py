@@ -6,7 +6,7 @@ P parts (accumulation x processes), part p takes samples p, p+P, p+2P … of it.
 """
 
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
@@ -49,9 +49,9 @@ class Loader:
         self.accumulate, self.rank, self.world_size = accumulate, rank, world_size
         self.plan = lru_cache(maxsize=2)(samples.plan)
 
-    def stream(self, start: Place) -> Iterator[list[Any]]:
-        """From `start` on, for ever: this process's parts of each batch."""
-        return iter(
+    def stream(self, start: Place) -> Generator[list[Any], None, None]:
+        """From `start` on, for ever: this process's parts of each batch. Closing ends workers."""
+        batches = iter(
             DataLoader(
                 _Cutter(self.samples, self.accumulate, self.rank, self.world_size),
                 sampler=_Order(self, start),
@@ -61,6 +61,10 @@ class Loader:
                 generator=torch.Generator(),
             )
         )
+        try:
+            yield from batches
+        finally:
+            del batches  # which tells the workers to end, and waits for them
 
     def once(self) -> Iterator[Any]:
         """This process's share of one pass, for validation."""

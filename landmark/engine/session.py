@@ -3,7 +3,7 @@
 import signal
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -67,14 +67,14 @@ class Session:
         """From wherever the trainer stands to the end, saving on the way."""
         config = self.trainer.config
         profiler = StepProfiler(self.run.folder) if profile and distributed.is_main() else None
-        with self._signals(), _dead_workers(), profiler or nullcontext():
-            for state in self.trainer.fit():
+        steps = closing(self.trainer.fit())
+        with self._signals(), _dead_workers(), profiler or nullcontext(), steps as states:
+            for state in states:
                 if profiler:
                     profiler.step()
-                number = self._agreed_signal()
                 if self._due(state):
                     self.save()
-                if number:
+                if number := self._agreed_signal():
                     self.save(stopgap=not self._due(state))
                     raise InterruptedTraining(number, state.step)
         state = self.trainer.state

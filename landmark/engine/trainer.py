@@ -5,8 +5,8 @@ losses and of weights are exact, so the layout never changes the step.
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import nullcontext
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import closing, nullcontext
 from typing import Any
 
 import torch
@@ -50,7 +50,7 @@ class Trainer:
         self.state = TrainingState()
         self.stopping: Callable[[], object] = lambda: False
 
-    def fit(self) -> Iterator[TrainingState]:
+    def fit(self) -> Generator[TrainingState, None, None]:
         """Train to the end, handing over after every update: a caller saves, shows or stops."""
         state = self.state
         for player in self.objective.players.values():
@@ -58,17 +58,17 @@ class Trainer:
         if state.validating:  # an interruption had cut it off
             self._validate()
             yield state
-        stream = self.loader.stream(state.place)
-        while state.step < self.config.max_steps and not self._out_of_patience():
-            parts = next(stream)
-            started = time.perf_counter()
-            self.update(parts)
-            state.place = Place(parts[0].epoch, parts[0].index + 1)
-            state.seconds += time.perf_counter() - started
-            self._log()
-            if self._due(self.config.validate_every) and self.validation:
-                self._validate()
-            yield state
+        with closing(self.loader.stream(state.place)) as stream:
+            while state.step < self.config.max_steps and not self._out_of_patience():
+                parts = next(stream)
+                started = time.perf_counter()
+                self.update(parts)
+                state.place = Place(parts[0].epoch, parts[0].index + 1)
+                state.seconds += time.perf_counter() - started
+                self._log()
+                if self._due(self.config.validate_every) and self.validation:
+                    self._validate()
+                yield state
 
     def update(self, parts: list[Any]) -> None:
         """One batch: every turn of every part, in lock-step, one optimiser step a turn."""
