@@ -1,6 +1,7 @@
 """What several tests share: a very small translation recipe, and one run trained with it."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -42,6 +43,20 @@ def tiny_run(tmp_path_factory, tiny) -> Path:
     from landmark.recipes.training import train
 
     return train("transformer-embedded", tmp_path_factory.mktemp("runs") / "tiny", tiny).folder
+
+
+@pytest.fixture(scope="session")
+def needs_program():
+    """Install a program that a test needs; where that cannot be, skip, and fail under CI."""
+
+    def check(program: str, package: str) -> None:
+        if not shutil.which(program) and os.geteuid() == 0 and shutil.which("apt-get"):
+            subprocess.run(["apt-get", "install", "--yes", "--quiet", package], check=False)
+        if not shutil.which(program):
+            stop = pytest.fail if os.environ.get("CI") == "true" else pytest.skip
+            stop(f"{program} is missing: apt-get install {package}")
+
+    return check
 
 
 @pytest.fixture

@@ -1,21 +1,28 @@
 """Token sequences on disk, memory-mapped: a corpus may be larger than memory.
 
 A store is a folder of shards. A shard holds, for each side, the tokens of all its sequences end
-to end (unsigned 16 or 32 bits) and the offset where each begins (64 bits); `store.json` says how
-many there are.
+to end (unsigned 16 or 32 bits) and the offset where each begins (64 bits). `store.json`, written
+last, says how many there are and names every file with its size and SHA-256; it carries a digest
+of itself too. Everything is flushed to the disk before it counts as written.
 """
 
+import hashlib
 import json
-from collections.abc import Sequence
+import os
+from array import array
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from landmark.core.errors import UserError
+from landmark.core.errors import DamagedError
 
 SHARD_TOKENS = 1 << 26
+CONTENTS = "store.json"
+_REMEDY = "put it back from a copy, or train again in another folder"
 
 
 class ShardWriter:
@@ -27,66 +34,114 @@ class ShardWriter:
         self.folder, self.sides, self.shard_tokens = folder, tuple(sides), shard_tokens
         self.dtype = np.dtype(np.uint16 if vocab_size <= 1 << 16 else np.uint32)
         self.counts: list[int] = []
-        self._files: dict[str, Any] = {}
-        self._offsets: dict[str, list[int]] = {}
+        self._tokens: dict[str, _HashedFile] = {}
+        self._offsets: dict[str, array[int]] = {}
+        self._written: dict[str, dict[str, Any]] = {}
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "store.json").unlink(missing_ok=True)  # complete again when all is written
+        (folder / CONTENTS).unlink(missing_ok=True)  # complete again when all is written
 
     def __enter__(self) -> "ShardWriter":
         return self
 
     def write(self, sequences: Sequence[Sequence[int]]) -> None:
         """One sequence for each side."""
-        if not self._files or self._offsets[self.sides[0]][-1] >= self.shard_tokens:
+        if not self._tokens or self._offsets[self.sides[0]][-1] >= self.shard_tokens:
             self._next_shard()
         for side, sequence in zip(self.sides, sequences, strict=True):
-            self._files[side].write(np.asarray(sequence, self.dtype).tobytes())
+            self._tokens[side].write(np.asarray(sequence, self.dtype).tobytes())
             self._offsets[side].append(self._offsets[side][-1] + len(sequence))
         self.counts[-1] += 1
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if kind is not None:  # what is written stays incomplete: there is no table of contents
+            for tokens in self._tokens.values():
+                tokens.abandon()
+            return
         self._close_shard()
-        if kind is None:
-            facts = {"sides": self.sides, "dtype": self.dtype.name, "counts": self.counts}
-            (self.folder / "store.json").write_text(json.dumps(facts))
+        body = {
+            "sides": self.sides,
+            "dtype": self.dtype.name,
+            "counts": self.counts,
+            "files": self._written,
+        }
+        contents = _HashedFile(self.folder / CONTENTS)
+        contents.write(_signed(body))
+        contents.close()
+        for folder in (self.folder, self.folder.parent):
+            _sync_folder(folder)
 
     def _next_shard(self) -> None:
         self._close_shard()
         for side in self.sides:
-            self._files[side] = _tokens_path(self.folder, len(self.counts), side).open("wb")
-            self._offsets[side] = [0]
+            self._tokens[side] = _HashedFile(_tokens_path(self.folder, len(self.counts), side))
+            self._offsets[side] = array("q", [0])
         self.counts.append(0)
 
     def _close_shard(self) -> None:
-        for side, file in self._files.items():
-            file.close()
-            offsets = np.asarray(self._offsets[side], np.int64)
-            offsets.tofile(_offsets_path(self.folder, len(self.counts) - 1, side))
-        self._files = {}
+        for side, tokens in self._tokens.items():
+            offsets = _HashedFile(_offsets_path(self.folder, len(self.counts) - 1, side))
+            offsets.write(np.asarray(self._offsets[side], np.int64).tobytes())
+            for file in (tokens, offsets):
+                self._written[file.path.name] = file.close()
+        self._tokens = {}
+
+
+class _HashedFile:
+    """A file whose bytes are counted and hashed on their way to the disk."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.size, self.digest = path, 0, hashlib.sha256()
+        self.file = path.open("wb")
+
+    def write(self, content: bytes) -> None:
+        try:
+            self.file.write(content)
+        except OSError as error:
+            error.filename = str(self.path)  # to be named in the message
+            raise
+        self.digest.update(content)
+        self.size += len(content)
+
+    def close(self) -> dict[str, Any]:
+        """Flush it to the disk; what the table of contents says of it."""
+        try:
+            with self.file as file:
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            error.filename = str(self.path)
+            raise
+        return {"bytes": self.size, "sha256": self.digest.hexdigest()}
+
+    def abandon(self) -> None:
+        """Close it after a failure, which is the one to report."""
+        with suppress(OSError):
+            self.file.close()
 
 
 class TokenStore:
-    """Read a store: `store[side, i]` is a sequence, `store.lengths[side]` all lengths."""
+    """Read a store: `store[side, i]` is a sequence, `store.lengths[side]` all lengths.
 
-    def __init__(self, folder: Path) -> None:
+    The table of contents and the size of every file are checked always; `verify` reads every file
+    once and checks its digest too, before anything of it is used.
+    """
+
+    def __init__(self, folder: Path, verify: bool = False) -> None:
         self.folder = folder
-        try:
-            facts = json.loads((folder / "store.json").read_text())
-            self.sides: tuple[str, ...] = tuple(facts["sides"])
-            self.dtype = np.dtype(facts["dtype"])
-            self.starts = np.concatenate(([0], np.cumsum(facts["counts"]))).astype(np.int64)
-        except (OSError, ValueError, KeyError, TypeError):
-            raise UserError(
-                f"{folder}: no complete token store; train again to rebuild it"
-            ) from None
+        contents = _read_contents(folder / CONTENTS)
+        for name, written in contents["files"].items():
+            _check_file(folder / name, written, verify)
+        self.sides: tuple[str, ...] = tuple(contents["sides"])
+        self.dtype = np.dtype(contents["dtype"])
+        self.starts = np.concatenate(([0], np.cumsum(contents["counts"]))).astype(np.int64)
         self._open()
 
     def _open(self) -> None:
         self._tokens: dict[str, list[NDArray[Any]]] = {}
         self._offsets: dict[str, list[NDArray[np.int64]]] = {}
         self.lengths: dict[str, NDArray[np.int64]] = {}
+        shards = range(len(self.starts) - 1)
         for side in self.sides:
-            shards = range(len(self.starts) - 1)
             self._tokens[side] = [
                 _map(_tokens_path(self.folder, n, side), self.dtype) for n in shards
             ]
@@ -94,11 +149,9 @@ class TokenStore:
                 _map(_offsets_path(self.folder, n, side), np.dtype(np.int64)) for n in shards
             ]
             for number in shards:
-                offsets = self._offsets[side][number]
-                if len(offsets) != self.starts[number + 1] - self.starts[number] + 1:
-                    raise UserError(f"{_offsets_path(self.folder, number, side)}: is cut short")
-                if len(self._tokens[side][number]) != offsets[-1]:
-                    raise UserError(f"{_tokens_path(self.folder, number, side)}: is cut short")
+                if len(self._tokens[side][number]) != self._offsets[side][number][-1]:
+                    path = _offsets_path(self.folder, number, side)
+                    raise DamagedError(f"{path}: damaged (its end is not the tokens'): {_REMEDY}")
             self.lengths[side] = np.concatenate(
                 [np.diff(offsets) for offsets in self._offsets[side]] or [np.zeros(0, np.int64)]
             )
@@ -135,10 +188,59 @@ def _offsets_path(folder: Path, shard: int, side: str) -> Path:
     return folder / f"{shard:05d}.{side}.offsets"
 
 
+def _signed(body: Mapping[str, Any]) -> bytes:
+    """Canonical JSON with a digest of the rest inside."""
+    digest = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
+    return json.dumps({**body, "sha256": digest}, sort_keys=True, indent=1).encode()
+
+
+def _read_contents(path: Path) -> dict[str, Any]:
+    """The table of contents, after checking it against its own digest."""
+    try:
+        text = path.read_bytes()
+        body = json.loads(text)
+    except OSError as error:
+        raise DamagedError(
+            f"{path}: no complete token store ({error.strerror}): train again in another folder"
+        ) from None
+    except (ValueError, RecursionError):
+        body = None
+    if (
+        not isinstance(body, dict)
+        or _signed({key: value for key, value in body.items() if key != "sha256"}) != text
+    ):
+        raise DamagedError(f"{path}: damaged, or of an earlier version: {_REMEDY}")
+    return body
+
+
+def _check_file(path: Path, written: Mapping[str, Any], verify: bool) -> None:
+    """A file must be as long as it was written and, to `verify`, hold the same bytes."""
+    try:
+        size = path.stat().st_size
+        if size != written["bytes"]:
+            raise DamagedError(f"{path}: {size} bytes long, not {written['bytes']}: {_REMEDY}")
+        if verify:
+            with path.open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+            if digest != written["sha256"]:
+                raise DamagedError(f"{path}: damaged (not the bytes that were written): {_REMEDY}")
+    except OSError as error:
+        raise DamagedError(f"{path}: cannot be read ({error.strerror}): {_REMEDY}") from None
+
+
 def _map(path: Path, dtype: np.dtype[Any]) -> NDArray[Any]:
     try:
         if path.stat().st_size == 0:
             return np.zeros(0, dtype)
         return np.memmap(path, dtype=dtype, mode="r")
-    except (OSError, ValueError):
-        raise UserError(f"{path}: missing or cut short; train again to rebuild it") from None
+    except (OSError, ValueError) as error:
+        raise DamagedError(f"{path}: cannot be mapped ({error}): {_REMEDY}") from None
+
+
+def _sync_folder(path: Path) -> None:
+    """Flush a folder's entries to the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -102,7 +102,10 @@ def recover(folder: Path, ours: re.Pattern[str]) -> None:
         if kind == "replaced" and not path.with_name(name).exists():
             path.rename(path.with_name(name))
         elif kind in ("partial", "replaced"):
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
 
 
 def _beside(path: Path, kind: str) -> Path:

@@ -9,9 +9,13 @@ calling a model.
 """
 
 import datetime
+import hashlib
 import os
+import time
+import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -20,6 +24,8 @@ from torch import Tensor, nn
 from landmark.core.errors import TrainingError
 
 BUCKET_ELEMENTS = 1 << 22
+START = datetime.timedelta(seconds=60)
+"""Time for all processes to come, however short the timeout is that holds from then on."""
 
 
 def rank() -> int:
@@ -51,12 +57,8 @@ def process_group(device: torch.device, timeout: float = 600.0) -> Iterator[None
     if "WORLD_SIZE" not in os.environ or dist.is_initialized():
         yield
         return
-    os.environ.setdefault("TORCH_GLOO_LAZY_INIT", "1")
-    if device.type == "cuda":
-        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
-    limit = datetime.timedelta(seconds=timeout)
-    dist.init_process_group("gloo" if device.type == "cpu" else None, timeout=limit)
     try:
+        _join(device, timeout)
         yield
     except dist.DistError as error:
         raise TrainingError(_lost(error, timeout)) from None
@@ -65,16 +67,66 @@ def process_group(device: torch.device, timeout: float = 600.0) -> Iterator[None
             raise
         raise TrainingError(_lost(error, timeout)) from None
     finally:
-        dist.destroy_process_group()
+        if dist.is_initialized():
+            dist.destroy_process_group()
+
+
+def _join(device: torch.device, timeout: float) -> None:
+    """Initialise the group in a corner of torchrun's store that no earlier group has used.
+
+    The store outlives the processes: there, those that are started anew would find where the dead
+    have listened, and call them (pytorch issue 135712).
+    """
+    from torch.distributed.distributed_c10d import PrefixStore
+    from torch.distributed.rendezvous import rendezvous
+
+    if device.type == "cuda":
+        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
+    limit = datetime.timedelta(seconds=timeout)
+    patience = max(limit, START)
+    store, number, count = next(rendezvous("env://", timeout=patience))
+    corner = _meet(PrefixStore("landmark", store), number, count, patience.total_seconds())
+    dist.init_process_group(
+        "gloo" if device.type == "cpu" else None,
+        store=PrefixStore(corner, store),
+        rank=number,
+        world_size=count,
+        timeout=limit,
+    )
+
+
+def _meet(store: Any, number: int, count: int, patience: float) -> str:
+    """A name that all processes of this group agree on, and no process of another one.
+
+    torchrun's count of restarts is none: every host has its own. So each process signs, notes
+    whose signatures it sees, and waits until all of those have noted the same. A dead one's note
+    never holds a signature that is younger. It looks again and again, to answer signals meanwhile.
+    """
+    mine, deadline = uuid.uuid4().hex, time.monotonic() + patience
+    store.set(f"signature/{number}", mine)
+    places = [f"signature/{other}" for other in range(count)]
+    while time.monotonic() < deadline:
+        if store.check(places):
+            seen = [signature.decode() for signature in store.multi_get(places)]
+            name = hashlib.sha256("".join(seen).encode()).hexdigest()
+            store.set(f"note/{mine}", name)
+            notes = [f"note/{signature}" for signature in seen]
+            if store.check(notes) and set(store.multi_get(notes)) == {name.encode()}:
+                return name
+        time.sleep(0.02)
+    raise TrainingError(
+        f"process {number} of {count}: not all processes have come within {patience:g} seconds: "
+        "look at their messages"
+    )
 
 
 def _lost(error: Exception, timeout: float) -> str:
     reason = str(error).splitlines()[0]
-    silent = "imed out" in reason or "imeout" in reason
+    silent = ("imed out" in reason or "imeout" in reason) and "refused" not in reason
     happened = f"has not answered for {timeout:g} seconds" if silent else "has ended"
     return (
-        f"process {rank()} of {world_size()}: another process {happened}: look at its messages; "
-        f"--resume goes on from the last checkpoint ({reason})"
+        f"process {os.environ.get('RANK')} of {os.environ.get('WORLD_SIZE')}: another process "
+        f"{happened}: look at its messages; --resume goes on from the last checkpoint ({reason})"
     )
 
 

@@ -1,24 +1,55 @@
-"""The run directory: recipe, log, checkpoints and whatever is needed to use the model elsewhere."""
+"""The run directory: recipe, log, checkpoints and whatever is needed to use the model elsewhere.
+
+The recipe and the pointers carry a digest: a flipped bit never changes a setting or names another
+checkpoint in silence. What a killed trainer left half done is cleared when the next one takes the
+lock.
+"""
 
 import fcntl
+import hashlib
 import json
+import os
 import re
-import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from io import FileIO
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import yaml
 
-from landmark.core.errors import UserError
-from landmark.engine.checkpoint import replace_durably
+from landmark.core.errors import DamagedError, UserError
+from landmark.engine.checkpoint import (
+    delete_checkpoint,
+    read_facts,
+    recover,
+    replace_durably,
+    storage_error,
+    write_whole,
+)
 
 RECIPE, LOG, LOCK = "recipe.yaml", "log.jsonl", "lock"
 POINTERS = ("averaged", "best", "latest")
+LOG_BYTES = 16 << 20
+"""A log that has grown to this size is put aside as the next log-000001.jsonl."""
+_TAIL_BYTES = 1 << 16
+_DIGEST = b"# sha256: "
 _STEP = re.compile(r"step-(\d{6,})")
 _NUMBERED = re.compile(r"(?:step|averaged)-(\d{6,})")
-_UNFINISHED = re.compile(r"\.(?:step|averaged)-\d{6,}\.(?:partial|replaced)")  # left by a kill
+_LOG_PART = re.compile(r"log-(\d{6,})\.jsonl")
+_OURS = re.compile(
+    rf"{_NUMBERED.pattern}|{'|'.join(POINTERS)}|recipe\.yaml|log\.jsonl|{_LOG_PART.pattern}"
+)
+_held_locks: set[TextIO] = set()
+
+
+def _let_go_of_locks() -> None:
+    """A forked worker must not share its parent's lock: it may live on after it for seconds."""
+    while _held_locks:
+        _held_locks.pop().close()
+
+
+os.register_at_fork(after_in_child=_let_go_of_locks)
 
 
 class Run:
@@ -40,60 +71,111 @@ class Run:
         return cls(folder)
 
     def write_recipe(self, text: str) -> None:
+        """Write the resolved configuration, with a digest of it as the last line."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        replace_durably(self.folder / RECIPE, text.encode())
+        replace_durably(self.folder / RECIPE, _signed(text.encode()))
 
     def read_recipe(self) -> dict[str, Any]:
         """The resolved configuration as plain values, `environment` and `identity` included."""
-        try:
-            values = yaml.safe_load((self.folder / RECIPE).read_text(encoding="utf-8"))
-        except (yaml.YAMLError, UnicodeDecodeError):
-            raise UserError(f"{self.folder / RECIPE}: damaged: not valid YAML") from None
-        if not isinstance(values, dict):
-            raise UserError(f"{self.folder / RECIPE}: damaged: no configuration in it")
+        path = self.folder / RECIPE
+        content = path.read_bytes()
+        text = content.rpartition(_DIGEST)[0]
+        if content != _signed(text):
+            raise UserError(
+                f"{path}: damaged, or changed since it was written: put the original back "
+                "(to train with other settings, copy it and name another folder by --run)"
+            )
+        values: dict[str, Any] = yaml.safe_load(text)
         return values
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep a second trainer out; the lock dies with its process."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with (self.folder / LOCK).open("w") as file:
+        """Keep a second trainer out, and clear what a killed one left; dies with its process."""
+        path = self.folder / LOCK
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            file = path.open("w")
+        except OSError as error:
+            raise storage_error(path, error) from None
+        with file:
+            _held_locks.add(file)
             try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise UserError(f"{self.folder}: another process is training this run") from None
-            yield
+                self._lock(file)
+                yield
+            finally:
+                _held_locks.discard(file)
+
+    def _lock(self, file: TextIO) -> None:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UserError(f"{self.folder}: another process is training this run") from None
+        except OSError as error:
+            raise UserError(
+                f"{self.folder / LOCK}: cannot be locked ({error.strerror}): "
+                "--run names a folder on a disk that has locks"
+            ) from None
+        for folder in (self.folder, self.checkpoints):
+            try:
+                recover(folder, _OURS)
+            except OSError as error:
+                raise storage_error(folder, error) from None
 
     # The log: one JSON record a line, each with a `kind` and, if it belongs to one, a `step`.
 
     def append_log(self, record: Mapping[str, Any]) -> None:
-        with (self.folder / LOG).open("a", encoding="utf-8") as file:
-            file.write(json.dumps(record) + "\n")
+        """Add a line by one write: all of it or, where that fails, nothing."""
+        path = self.folder / LOG
+        try:
+            if path.exists() and path.stat().st_size >= LOG_BYTES:
+                number = max(self._log_parts(), default=0) + 1
+                path.rename(self.folder / f"log-{number:06d}.jsonl")
+            with path.open("a+b", buffering=0) as file:
+                _append_line(file, json.dumps(record).encode())
+        except OSError as error:
+            raise storage_error(path, error) from None
+
+    def _log_parts(self) -> dict[int, Path]:
+        """What was put aside of the log, by number, oldest first."""
+        found = (_LOG_PART.fullmatch(path.name) for path in self.folder.glob("log-*.jsonl"))
+        return dict(sorted((int(match[1]), self.folder / match[0]) for match in found if match))
+
+    def _log_files(self) -> list[Path]:
+        """All of the log, oldest first."""
+        newest = self.folder / LOG
+        return [*self._log_parts().values()] + [newest] * newest.exists()
 
     def read_log(self) -> list[dict[str, Any]]:
-        """All whole records; a last line cut off by a crash is left out."""
-        records = []
-        path = self.folder / LOG
-        for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
-            try:
-                record = json.loads(line)
-            except ValueError:
-                continue
-            if isinstance(record, dict) and "kind" in record:
-                records.append(record)
-        return records
+        """All whole records; a line cut off by a crash is left out."""
+        return [record for path in self._log_files() for record in _records(path.read_bytes())]
 
     def rewind_log(self, step: int) -> None:
-        """Forget what was logged after `step`, and any end: a resumed run will log it again."""
-        records = [record for record in self.read_log() if record["kind"] != "end"]
-        kept = [record for record in records if record.get("step", 0) <= step]
-        text = "".join(json.dumps(record) + "\n" for record in kept)
-        replace_durably(self.folder / LOG, text.encode())
+        """Forget what was logged after `step`, and any end: a resumed run will log it again.
+
+        Checkpoints beyond `step` go first: a kill must not leave one that the log does not reach.
+        """
+        self.drop_after(step)
+        for path in reversed(self._log_files()):
+            content = path.read_bytes()
+            records = [record for record in _records(content) if record["kind"] != "end"]
+            kept = [record for record in records if record.get("step", 0) <= step]
+            text = "".join(json.dumps(record) + "\n" for record in kept).encode()
+            if text and text == content:
+                break  # and so is all before it
+            if text != content and (text or path.name == LOG):
+                replace_durably(path, text)
+            elif text != content:
+                path.unlink()
 
     def finished(self) -> bool:
-        """Whether training came to its end."""
-        records = self.read_log()
-        return bool(records) and records[-1]["kind"] == "end"
+        """Whether training came to its end: the last record says so."""
+        for path in reversed(self._log_files()):
+            with path.open("rb") as file:
+                file.seek(max(0, path.stat().st_size - _TAIL_BYTES))
+                records = _records(file.read())
+            if records:
+                return bool(records[-1]["kind"] == "end")
+        return False
 
     # Checkpoints: numbered folders, and pointers that name one of them.
 
@@ -109,59 +191,112 @@ class Run:
 
     def point(self, pointer: str, folder: Path) -> None:
         """Make `best`, `latest` or `averaged` name a checkpoint."""
-        replace_durably(self.checkpoints / pointer, f"{folder.name}\n".encode())
+        replace_durably(self.checkpoints / pointer, _pointer_line(pointer, folder.name))
 
     def pointed(self, pointer: str) -> Path | None:
+        """The checkpoint that a pointer names, if there is such a pointer."""
         path = self.checkpoints / pointer
-        return self.checkpoints / path.read_text().strip() if path.is_file() else None
+        if not path.is_file():
+            return None
+        content = path.read_bytes()
+        name = content.partition(b" ")[0].decode("ascii", "replace")
+        if content != _pointer_line(pointer, name):
+            raise DamagedError(
+                f"{path}: damaged: name a checkpoint by its step; training mends it (--resume)"
+            )
+        return self.checkpoints / name
 
     def find_checkpoint(self, name: str | None = None) -> Path:
         """By pointer, folder name or step number; by default the best to use that there is."""
-        if name is None:
-            found = [folder for pointer in POINTERS if (folder := self.pointed(pointer))]
-            if not found:
-                raise UserError(f"{self.folder}: has no checkpoint yet")
-            return found[0]
-        folder = self.pointed(name) if name in POINTERS else None
+        pointers = [pointer for pointer in POINTERS if (self.checkpoints / pointer).is_file()]
+        if name is None and not pointers:
+            raise UserError(f"{self.folder}: has no checkpoint yet")
+        name = name or pointers[0]
+        folder = self.pointed(name) if name in pointers else None
         if folder is None:
             folder = (
-                self.checkpoint_folder(int(name)) if name.isdigit() else self.checkpoints / name
+                self.checkpoint_folder(int(name)) if name.isdecimal() else self.checkpoints / name
             )
         if not folder.is_dir():
-            known = [p for p in POINTERS if self.pointed(p)] + [str(step) for step in self.steps()]
+            known = [p for p in pointers if p != name] + [str(step) for step in self.steps()]
             raise UserError(
                 f"{self.folder}: no checkpoint {name!r}: choose from {', '.join(known) or 'none'}"
             )
         return folder
 
     def drop_after(self, step: int) -> None:
-        """Delete checkpoints beyond `step`, which a run that goes on leaves behind, and halves."""
+        """Delete checkpoints beyond `step`, newest first, so that a kill leaves no gap."""
         if not self.checkpoints.is_dir():
             return
-        for folder in self.checkpoints.iterdir():
-            numbered, unfinished = (
-                _NUMBERED.fullmatch(folder.name),
-                _UNFINISHED.fullmatch(folder.name),
-            )
-            if unfinished or (numbered and int(numbered[1]) > step):
-                shutil.rmtree(folder, ignore_errors=True)
+        self._mend_pointers(step)
+        beyond = [path for path in self.checkpoints.iterdir() if _number(path) > step]
+        for folder in sorted(beyond, key=_number, reverse=True):
+            delete_checkpoint(folder)
+
+    def _mend_pointers(self, step: int) -> None:
+        """Make pointers name what they did when `step` was the newest checkpoint."""
+        newest = self.checkpoint_folder(step)
+        best_step = read_facts(newest).get("best_step", 0) if newest.is_dir() else 0
+        right = {"latest": newest, "best": self.checkpoint_folder(best_step)}
         for pointer in POINTERS:
-            named = self.pointed(pointer)
-            if named and not named.is_dir():
-                (self.checkpoints / pointer).unlink()
-        if step in self.steps():
-            self.point("latest", self.checkpoint_folder(step))
+            try:
+                named = self.pointed(pointer)
+            except DamagedError:
+                named = None
+            wanted = right.get(pointer, named)
+            if wanted is None or not wanted.is_dir() or _number(wanted) > step:
+                (self.checkpoints / pointer).unlink(missing_ok=True)
+            elif wanted != named:
+                self.point(pointer, wanted)
 
     def remove(self, step: int) -> None:
         """Delete one checkpoint, unless a pointer names it."""
         folder = self.checkpoint_folder(step)
-        if folder not in {self.pointed(pointer) for pointer in POINTERS}:
-            shutil.rmtree(folder, ignore_errors=True)
+        if folder.is_dir() and folder not in {self.pointed(pointer) for pointer in POINTERS}:
+            delete_checkpoint(folder)
 
     def prune(self, keep_last: int) -> None:
         """Delete old checkpoints, but never one that a pointer names."""
-        named = {self.pointed(pointer) for pointer in POINTERS}
         for step in self.steps()[:-keep_last]:
-            folder = self.checkpoint_folder(step)
-            if folder not in named:
-                shutil.rmtree(folder)
+            self.remove(step)
+
+
+def _signed(text: bytes) -> bytes:
+    """A recipe with its digest as a last line, which is a comment to YAML."""
+    return text + _DIGEST + hashlib.sha256(text).hexdigest().encode() + b"\n"
+
+
+def _pointer_line(pointer: str, name: str) -> bytes:
+    """A checkpoint's name, and a digest so that no damage makes it another's."""
+    digest = hashlib.sha256(f"{pointer} {name}".encode()).hexdigest()[:16]
+    return f"{name} {digest}\n".encode()
+
+
+def _number(folder: Path) -> int:
+    """The step in a checkpoint's name; -1 for anything else."""
+    match = _NUMBERED.fullmatch(folder.name)
+    return int(match[1]) if match else -1
+
+
+def _append_line(file: FileIO, line: bytes) -> None:
+    """A line of its own at the end, even after one that a crash cut off."""
+    size = file.seek(0, os.SEEK_END)
+    torn = size and os.pread(file.fileno(), 1, size - 1) != b"\n"
+    try:
+        write_whole(file, b"\n" * bool(torn) + line + b"\n")
+    except OSError:
+        file.truncate(size)
+        raise
+
+
+def _records(content: bytes) -> list[dict[str, Any]]:
+    """The whole records among lines of JSON."""
+    records = []
+    for line in content.split(b"\n"):
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(record, dict) and "kind" in record:
+            records.append(record)
+    return records

@@ -2,16 +2,24 @@
 
 `fully_shard` each block of a player, then the player: a block's weights are whole only while it
 computes. What lies outside the blocks (embeddings, output) is made whole before each turn, so that
-an objective may call a model by any method and use its weights directly; what FSDP2 cannot
-exchange, it refuses aloud (both tested). Checkpoints hold whole tensors: one process can load them.
+an objective may call a model by any method and use its weights directly. FSDP2 exchanges only the
+gradients of what went through a forward and forgets the others without a word: those we sum
+ourselves. Weights inside a block it refuses aloud to anyone but the block (both tested).
+Checkpoints hold whole tensors: one process can load them.
 Its modules are imported only when there is something to shard: they take a second.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
+
+from landmark.engine import distributed
+
+_copies: WeakKeyDictionary[nn.Module, dict[str, Any]] = WeakKeyDictionary()
+"""Each player's whole copies of what lies outside its blocks: FSDP2 makes them once."""
 
 
 def shard(player: nn.Module) -> None:
@@ -35,6 +43,23 @@ def gather(players: Iterable[Any]) -> None:
     for player in players:
         if hasattr(player, "unshard"):
             player.unshard()
+            if player not in _copies:
+                named = player.named_parameters()
+                _copies[player] = {n: p for n, p in named if not is_sharded(p)}
+
+
+def sum_leftovers(players: Mapping[str, nn.Module], mover: str) -> None:
+    """Add up gradients that FSDP2 has left on the mover's whole copies; drop the other players'."""
+    copies = _copies[players[mover]]
+    distributed.sum_gradients(list(copies.values()))
+    scatter([players[mover]])
+    for name, piece in players[mover].named_parameters():
+        if name in copies and copies[name].grad is not None:
+            left = like(copies[name].grad, piece)
+            piece.grad = left if piece.grad is None else piece.grad + left
+    for player in players.values():
+        for copy in _copies[player].values():
+            copy.grad = None
 
 
 def scatter(players: Iterable[Any]) -> None:

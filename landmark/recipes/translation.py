@@ -76,7 +76,7 @@ def assemble(config: TranslationRun, folder: Path, device: torch.device) -> Asse
     loaders = [
         Loader(
             PairSamples(
-                TokenStore(folder / "data" / split),
+                TokenStore(folder / "data" / split, verify=True),
                 config.batches,
                 config.seed,
                 tokenizer.begin,

@@ -1,13 +1,16 @@
+import os
 import pickle
+import shutil
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from landmark.core.errors import UserError
+from landmark.core.errors import DamagedError
 from landmark.data.shards import ShardWriter, TokenStore
 
-SIDES = ("source", "target")
+SIDES, KINDS = ("source", "target"), ("tokens", "offsets")
 
 
 def sequences(count: int, largest: int = 300) -> list[tuple[list[int], list[int]]]:
@@ -67,32 +70,137 @@ def test_sides_must_come_together(tmp_path: Path) -> None:
         stored(tmp_path, [([1],)])
 
 
-@pytest.mark.parametrize("kind", ["tokens", "offsets"])
-@pytest.mark.parametrize("side", SIDES)
-@pytest.mark.parametrize("lost", [1, 2, 8])
-def test_a_file_cut_short_is_noticed(tmp_path: Path, kind: str, side: str, lost: int) -> None:
-    stored(tmp_path, sequences(100))
-    path = tmp_path / f"00001.{side}.{kind}"
-    path.write_bytes(path.read_bytes()[:-lost])
-    with pytest.raises(UserError, match=f"00001.{side}"):
-        TokenStore(tmp_path)
+# Damage. Whatever happens to a file, opening the store must fail, name the file and say what to do.
+
+NAMES = ("store.json", *(f"0000{n}.{s}.{k}" for n in (0, 1) for s in SIDES for k in KINDS))
 
 
-def test_missing_files_are_noticed(tmp_path: Path) -> None:
-    stored(tmp_path, sequences(100))
-    (tmp_path / "00001.target.tokens").unlink()
-    with pytest.raises(UserError, match=r"00001.target.tokens"):
-        TokenStore(tmp_path)
-    with pytest.raises(UserError, match="no complete token store"):
-        TokenStore(tmp_path / "elsewhere")
+def damaged(folder: Path, name: str, verify: bool = True) -> str:
+    """The message of the error that opening the store must give, naming that file."""
+    with pytest.raises(DamagedError) as caught:
+        TokenStore(folder, verify=verify)
+    message = str(caught.value)
+    assert message.startswith(f"{folder / name}: "), message
+    assert "train again in another folder" in message
+    return message
 
 
-@pytest.mark.parametrize("facts", ["", "{", "{}", "[]"])
-def test_a_damaged_table_of_contents_is_noticed(tmp_path: Path, facts: str) -> None:
-    stored(tmp_path, sequences(10))
-    (tmp_path / "store.json").write_text(facts)
-    with pytest.raises(UserError, match="no complete token store"):
-        TokenStore(tmp_path)
+@pytest.fixture
+def tiny(tmp_path: Path) -> Path:
+    """A store of two shards, each file of a few bytes."""
+    stored(tmp_path, [([1, 2], [3]), ([4], [5, 6]), ([7], [8])], shard=3)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(NAMES)
+    return tmp_path
+
+
+def test_an_undamaged_store_verifies(tiny: Path) -> None:
+    assert_holds(TokenStore(tiny, verify=True), [([1, 2], [3]), ([4], [5, 6]), ([7], [8])])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_flipped_bit_in_any_byte_is_noticed(tiny: Path, name: str) -> None:
+    path = tiny / name
+    whole = path.read_bytes()
+    for place in range(len(whole)):
+        content = bytearray(whole)
+        content[place] ^= 1 << place % 8
+        path.write_bytes(content)
+        damaged(tiny, name, verify=name != "store.json")  # that one is checked always
+    path.write_bytes(whole)
+    TokenStore(tiny, verify=True)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_file_cut_short_or_too_long_is_noticed_without_verifying(tiny: Path, name: str) -> None:
+    path = tiny / name
+    whole = path.read_bytes()
+    for length in range(len(whole)):
+        path.write_bytes(whole[:length])
+        damaged(tiny, name, verify=False)
+    path.write_bytes(whole + bytes(8))
+    damaged(tiny, name, verify=False)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_missing_file_is_noticed(tiny: Path, name: str) -> None:
+    (tiny / name).unlink()
+    assert "No such file" in damaged(tiny, name, verify=False)
+    (tiny / name).mkdir()
+    damaged(tiny, name)
+
+
+def test_a_missing_folder_is_noticed(tmp_path: Path) -> None:
+    assert "no complete token store" in damaged(tmp_path / "elsewhere", "store.json")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_files_of_the_same_size_that_changed_places_are_noticed(tmp_path: Path, kind: str) -> None:
+    stored(tmp_path, [([1, 2], [3, 4]), ([5], [6, 7]), ([8, 9], [1])], shard=100)
+    one, other = (tmp_path / f"00000.{side}.{kind}" for side in SIDES)
+    assert one.stat().st_size == other.stat().st_size
+    first, second = one.read_bytes(), other.read_bytes()
+    assert first != second
+    one.write_bytes(second)
+    other.write_bytes(first)
+    TokenStore(tmp_path)  # nothing but the digest can tell
+    damaged(tmp_path, one.name)
+
+
+def test_the_files_of_another_store_are_noticed(tmp_path: Path) -> None:
+    stored(tmp_path / "one", [([1, 2], [3])])
+    stored(tmp_path / "other", [([1, 3], [3])])
+    shutil.copy(tmp_path / "other/store.json", tmp_path / "one")
+    damaged(tmp_path / "one", "00000.source.tokens")
+
+
+@pytest.mark.parametrize("contents", ["", "{", "{}", "[]", "[" * 100_000, '{"sides": 1}', "\xff"])
+def test_a_table_of_contents_that_is_none_is_noticed(tiny: Path, contents: str) -> None:
+    (tiny / "store.json").write_text(contents, encoding="latin-1")
+    damaged(tiny, "store.json", verify=False)
+
+
+def test_verifying_takes_no_memory(tmp_path: Path) -> None:
+    stored(tmp_path, [(np.arange(4_000_000) % 300, [1])])
+    assert (tmp_path / "00000.source.tokens").stat().st_size == 8_000_000
+    tracemalloc.start()
+    TokenStore(tmp_path, verify=True)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1_000_000
+
+
+def test_every_file_is_flushed_before_the_table_of_contents_and_then_the_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flushed: list[tuple[str, int]] = []
+    fsync = os.fsync
+
+    def note(handle: int) -> None:
+        fsync(handle)
+        path = Path(os.readlink(f"/proc/self/fd/{handle}"))
+        flushed.append((path.name, path.stat().st_size))
+
+    monkeypatch.setattr(os, "fsync", note)
+    folder = tmp_path / "data" / "train"
+    stored(folder, sequences(40))
+    files = [path for path in folder.iterdir() if path.name != "store.json"]
+    assert dict(flushed[:-3]) == {path.name: path.stat().st_size for path in files}
+    assert [name for name, _ in flushed[-3:]] == ["store.json", "train", "data"]
+
+
+@pytest.mark.parametrize("name", ["00000.target.tokens", "00001.source.offsets", "store.json"])
+@pytest.mark.parametrize("count", [40, 4000])  # noticed when it is closed, or while it is written
+def test_a_full_disk_is_reported_with_the_file_that_did_not_fit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, count: int
+) -> None:
+    # Everything that is written to /dev/full fails as it does on a full disk.
+    open_path = Path.open
+    full = {tmp_path / name: Path("/dev/full")}
+    monkeypatch.setattr(Path, "open", lambda path, mode: open_path(full.get(path, path), mode))
+    with pytest.raises(OSError, match=f"No space left on device: .*{name}"):
+        stored(tmp_path, sequences(count), shard=count)
+    monkeypatch.undo()
+    damaged(tmp_path, "store.json")
 
 
 def test_a_store_whose_writing_failed_is_not_complete(tmp_path: Path) -> None:
@@ -105,8 +213,7 @@ def test_a_store_whose_writing_failed_is_not_complete(tmp_path: Path) -> None:
 
     with pytest.raises(RuntimeError):
         fail()
-    with pytest.raises(UserError, match="no complete token store"):
-        TokenStore(tmp_path)
+    assert "no complete token store" in damaged(tmp_path, "store.json")
 
 
 def test_a_pickled_store_opens_its_maps_anew(tmp_path: Path) -> None:

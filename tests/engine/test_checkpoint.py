@@ -1,6 +1,8 @@
 """Checkpoints: all or nothing, every damage noticed, shared tensors once."""
 
+import errno
 import os
+import re
 import shutil
 
 import pytest
@@ -10,11 +12,15 @@ from torch import nn
 from landmark.core.errors import DamagedError, TrainingError, UserError
 from landmark.engine import checkpoint
 from landmark.engine.checkpoint import (
+    delete_checkpoint,
     load_module,
     load_tensors,
     read_facts,
+    recover,
+    replace_durably,
     save_checkpoint,
     unique_tensors,
+    write_whole,
 )
 
 TENSORS = {"model.safetensors": {"a": torch.arange(6.0).view(2, 3), "b": torch.tensor([1, 2])}}
@@ -134,3 +140,101 @@ def test_a_checkpoint_of_a_later_format_is_refused(tmp_path, monkeypatch):
     monkeypatch.undo()
     with pytest.raises(UserError, match="format 99 is not known"):
         read_facts(tmp_path / "step-000001")
+
+
+def test_a_folder_of_another_step_is_noticed(saved):
+    other = shutil.copytree(saved, saved.with_name("step-000002"))
+    with pytest.raises(DamagedError, match=r"step-000002/manifest.json: is that of step 1, not"):
+        read_facts(other)
+    with pytest.raises(DamagedError, match=r"averaged-000002/manifest.json: is that of step 1"):
+        read_facts(other.rename(saved.with_name("averaged-000002")))
+    copied = shutil.copytree(saved, saved.with_name("elsewhere"))
+    assert read_facts(copied)["step"] == 1
+
+
+def test_a_checkpoint_that_lacks_a_file_names_its_manifest(saved):
+    with pytest.raises(DamagedError, match=r"manifest.json: lists no state.safetensors"):
+        load_tensors(saved, "state.safetensors")
+
+
+class Fake:
+    """Calls that are counted; from a number on they fail, once or for ever."""
+
+    def __init__(self, real, first, error, last=None):
+        self.real, self.first, self.last, self.error = real, first, last or first, error
+        self.calls = 0
+
+    def __call__(self, *values, **options):
+        self.calls += 1
+        if self.first <= self.calls <= self.last:
+            raise OSError(self.error, os.strerror(self.error))
+        return self.real(*values, **options)
+
+
+def test_a_checkpoint_that_cannot_take_its_place_gives_it_back(saved, monkeypatch):
+    second = {"model.safetensors": {"a": torch.zeros(1)}}
+    monkeypatch.setattr(os, "rename", Fake(os.rename, 2, errno.EIO))
+    with pytest.raises(TrainingError, match=r"step-000001: could not be written"):
+        save_checkpoint(saved, second, {"step": 1})
+    assert [path.name for path in saved.parent.iterdir()] == ["step-000001"]
+    assert load_tensors(saved, "model.safetensors").keys() == {"a", "b"}
+    monkeypatch.undo()
+    save_checkpoint(saved, second, {"step": 1})
+    assert [path.name for path in saved.parent.iterdir()] == ["step-000001"]
+    assert load_tensors(saved, "model.safetensors").keys() == {"a"}
+
+
+def test_recovery_puts_back_what_was_taken_away_and_clears_halves(saved):
+    ours, folder = re.compile(r"step-\d+|best"), saved.parent
+    saved.rename(folder / ".step-000001.replaced")
+    save_checkpoint(folder / "step-000002", TENSORS, {"step": 2})
+    shutil.copytree(folder / "step-000002", folder / ".step-000002.replaced")
+    (folder / ".step-000003.partial").mkdir()
+    (folder / ".best.partial").write_text("step-0")
+    for stranger in (".notes.partial", "step-000009.partial"):
+        (folder / stranger).write_text("mine")
+    recover(folder, ours)
+    left = {"step-000001", "step-000002", ".notes.partial", "step-000009.partial"}
+    assert {path.name for path in folder.iterdir()} == left
+    assert read_facts(saved)["step"] == 1
+    recover(folder / "missing", ours)
+
+
+def test_a_checkpoint_is_deleted_whole_even_if_its_files_stay(saved, monkeypatch):
+    monkeypatch.setattr(os, "unlink", Fake(os.unlink, 1, errno.EBUSY, last=99))
+    delete_checkpoint(saved)
+    assert [path.name for path in saved.parent.iterdir()] == [".step-000001.partial"]
+    monkeypatch.undo()
+    recover(saved.parent, re.compile(r"step-\d+"))
+    assert list(saved.parent.iterdir()) == []
+
+
+def test_a_checkpoint_that_cannot_be_deleted_is_told(saved, monkeypatch):
+    monkeypatch.setattr(os, "rename", Fake(os.rename, 1, errno.EROFS))
+    with pytest.raises(TrainingError, match="make the disk writable"):
+        delete_checkpoint(saved)
+    assert read_facts(saved)["step"] == 1
+
+
+@pytest.mark.parametrize("call", ["fsync", "replace"])
+def test_a_file_that_cannot_be_replaced_stays_and_no_half_is_left(tmp_path, monkeypatch, call):
+    path = tmp_path / "latest"
+    replace_durably(path, b"old")
+    monkeypatch.setattr(os, call, Fake(getattr(os, call), 1, errno.ENOSPC))
+    expected = f"{path}: could not be written (No space left on device); what was saved before is"
+    with pytest.raises(TrainingError, match=re.escape(expected) + ".*make room, then --resume"):
+        replace_durably(path, b"new")
+    assert [path.name for path in tmp_path.iterdir()] == ["latest"]
+    assert path.read_bytes() == b"old"
+
+
+def test_a_write_that_takes_less_than_all_goes_on():
+    taken = []
+
+    class Slow:
+        def write(self, content):
+            taken.append(bytes(content[:3]))
+            return len(taken[-1])
+
+    write_whole(Slow(), b"abcdefgh")
+    assert taken == [b"abc", b"def", b"gh"]
