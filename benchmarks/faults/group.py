@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 Found = TypeVar("Found")
 RECIPE = "transformer-embedded"
 TRANSLATOR = [
-    "data.train_pairs=300", "data.valid_pairs=21", "tokenizer.vocab_size=500",
+    "data.train_pairs=100", "data.valid_pairs=21", "tokenizer.vocab_size=500",
     "model.hidden_size=16", "model.inner_size=32", "model.num_heads=2", "model.encoder_layers=1",
     "model.decoder_layers=1", "model.dropout=0.1", "model.max_length=64", "batches.tokens=200",
     "schedule.name=inverse-sqrt", "schedule.warmup_steps=10", "trainer.validate_every=10",

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from landmark.core.errors import UserError
+from landmark.core.storage import write_durably
 from landmark.data.embedded import corpus as embedded
 from landmark.data.parallel_text import (
     Pair,
@@ -120,7 +121,7 @@ def prepare_translation(
     )
     if not valid:
         raise UserError("no validation pair is left: give --valid-source and --valid-target")
-    (folder / WORDS).write_text("\n".join(sorted(words)) + "\n", encoding="utf-8")
+    write_durably(folder / WORDS, ("\n".join(sorted(words)) + "\n").encode())
     counts = {"pairs": kept, "valid_pairs": valid, "vocabulary": len(tokenizer)}
     report(
         {"kind": "data", **counts, "left_out": dict(dropped), "valid_left_out": dict(valid_dropped)}

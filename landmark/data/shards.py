@@ -7,7 +7,6 @@ of itself too. Everything is flushed to the disk before it counts as written.
 """
 
 import hashlib
-import json
 import os
 from array import array
 from collections.abc import Mapping, Sequence
@@ -19,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from landmark.core.errors import DamagedError
+from landmark.core.storage import make_folder, read_signed, signed, sync_folder
 
 SHARD_TOKENS = 1 << 26
 CONTENTS = "store.json"
@@ -37,7 +37,7 @@ class ShardWriter:
         self._tokens: dict[str, _HashedFile] = {}
         self._offsets: dict[str, array[int]] = {}
         self._written: dict[str, dict[str, Any]] = {}
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         (folder / CONTENTS).unlink(missing_ok=True)  # complete again when all is written
 
     def __enter__(self) -> "ShardWriter":
@@ -59,16 +59,17 @@ class ShardWriter:
             return
         self._close_shard()
         body = {
+            "name": self.folder.name,
             "sides": self.sides,
             "dtype": self.dtype.name,
             "counts": self.counts,
             "files": self._written,
         }
         contents = _HashedFile(self.folder / CONTENTS)
-        contents.write(_signed(body))
+        contents.write(signed(body))
         contents.close()
         for folder in (self.folder, self.folder.parent):
-            _sync_folder(folder)
+            sync_folder(folder)
 
     def _next_shard(self) -> None:
         self._close_shard()
@@ -128,7 +129,9 @@ class TokenStore:
 
     def __init__(self, folder: Path, verify: bool = False) -> None:
         self.folder = folder
-        contents = _read_contents(folder / CONTENTS)
+        contents = read_signed(folder / CONTENTS, _REMEDY)
+        if contents["name"] != folder.name:
+            raise DamagedError(f"{folder / CONTENTS}: is that of {contents['name']!r}: {_REMEDY}")
         for name, written in contents["files"].items():
             _check_file(folder / name, written, verify)
         self.sides: tuple[str, ...] = tuple(contents["sides"])
@@ -188,31 +191,6 @@ def _offsets_path(folder: Path, shard: int, side: str) -> Path:
     return folder / f"{shard:05d}.{side}.offsets"
 
 
-def _signed(body: Mapping[str, Any]) -> bytes:
-    """Canonical JSON with a digest of the rest inside."""
-    digest = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
-    return json.dumps({**body, "sha256": digest}, sort_keys=True, indent=1).encode()
-
-
-def _read_contents(path: Path) -> dict[str, Any]:
-    """The table of contents, after checking it against its own digest."""
-    try:
-        text = path.read_bytes()
-        body = json.loads(text)
-    except OSError as error:
-        raise DamagedError(
-            f"{path}: no complete token store ({error.strerror}): train again in another folder"
-        ) from None
-    except (ValueError, RecursionError):
-        body = None
-    if (
-        not isinstance(body, dict)
-        or _signed({key: value for key, value in body.items() if key != "sha256"}) != text
-    ):
-        raise DamagedError(f"{path}: damaged, or of an earlier version: {_REMEDY}")
-    return body
-
-
 def _check_file(path: Path, written: Mapping[str, Any], verify: bool) -> None:
     """A file must be as long as it was written and, to `verify`, hold the same bytes."""
     try:
@@ -235,12 +213,3 @@ def _map(path: Path, dtype: np.dtype[Any]) -> NDArray[Any]:
         return np.memmap(path, dtype=dtype, mode="r")
     except (OSError, ValueError) as error:
         raise DamagedError(f"{path}: cannot be mapped ({error}): {_REMEDY}") from None
-
-
-def _sync_folder(path: Path) -> None:
-    """Flush a folder's entries to the disk."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

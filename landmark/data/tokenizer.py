@@ -14,6 +14,7 @@ from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, train
 
 from landmark.core.configuration import settings
 from landmark.core.errors import UserError
+from landmark.core.storage import write_durably
 
 PADDING, BEGIN, END, UNKNOWN = "<pad>", "<s>", "</s>", "<unk>"
 SPECIAL = (PADDING, BEGIN, END, UNKNOWN)
@@ -75,7 +76,7 @@ class SubwordTokenizer:
         return cls(backend)
 
     def save(self, path: Path) -> None:
-        path.write_text(self.backend.to_str(pretty=False), encoding="utf-8")
+        write_durably(path, self.backend.to_str(pretty=False).encode())
 
     def __len__(self) -> int:
         return int(self.backend.get_vocab_size())

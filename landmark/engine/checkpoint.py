@@ -6,15 +6,10 @@ noticed on reading. There is no pickle. What a kill leaves behind is named `.NAM
 cleared) or `.NAME.replaced` (to be put back where NAME is missing).
 """
 
-import errno
 import hashlib
-import json
-import os
 import re
 import shutil
 from collections.abc import Callable, Mapping
-from contextlib import suppress
-from io import FileIO
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -25,30 +20,32 @@ from safetensors.torch import load as parse_tensors
 from safetensors.torch import save as serialize_tensors
 from torch import Tensor, nn
 
-from landmark.core.errors import DamagedError, TrainingError, UserError
+from landmark.core.errors import DamagedError, UserError
+from landmark.core.storage import (
+    beside,
+    make_folder,
+    read_signed,
+    signed,
+    storage_error,
+    sync_folder,
+    write_durably,
+)
 
 MANIFEST = "manifest.json"
 FORMAT = 1
 _REMEDY = "use another (--checkpoint, or --resume STEP)"
 _NUMBERED = re.compile(r"(?:step|averaged)-(\d+)")
-_STORAGE_REMEDIES = {
-    errno.ENOSPC: "make room",
-    errno.EDQUOT: "make room",
-    errno.EFBIG: "raise the limit on file sizes (ulimit -f)",
-    errno.EROFS: "make the disk writable",
-    errno.EACCES: "make the folder writable",
-    errno.EPERM: "make the folder writable",
-}
 
 
 def save_checkpoint(
     folder: Path, files: Mapping[str, Mapping[str, Tensor]], facts: Mapping[str, Any]
 ) -> None:
     """Write tensors (a mapping for each file name) and facts as the checkpoint `folder`."""
-    partial = _beside(folder, "partial")
+    partial = beside(folder, "partial")
     try:
         shutil.rmtree(partial, ignore_errors=True)
-        partial.mkdir(parents=True)
+        make_folder(folder.parent)
+        partial.mkdir()
         digests = {}
         for name, tensors in files.items():
             ready = {key: value.detach().contiguous().cpu() for key, value in tensors.items()}
@@ -56,7 +53,7 @@ def save_checkpoint(
             digests[name] = hashlib.sha256(content).hexdigest()
             write_durably(partial / name, content)
         body = {"format": FORMAT, "facts": dict(facts), "files": digests}
-        write_durably(partial / MANIFEST, _signed(body))
+        write_durably(partial / MANIFEST, signed(body))
         sync_folder(partial)
         _put_in_place(partial, folder)
     except OSError as error:
@@ -66,7 +63,7 @@ def save_checkpoint(
 
 def _put_in_place(partial: Path, folder: Path) -> None:
     """Give a whole checkpoint its name; the one that had it gives way, or comes back."""
-    replaced = _beside(folder, "replaced")
+    replaced = beside(folder, "replaced")
     if folder.exists():
         shutil.rmtree(replaced, ignore_errors=True)
         folder.rename(replaced)
@@ -84,7 +81,7 @@ def _put_in_place(partial: Path, folder: Path) -> None:
 
 def delete_checkpoint(folder: Path) -> None:
     """Take a checkpoint away whole; what cannot be deleted now is left for `recover`."""
-    partial = _beside(folder, "partial")
+    partial = beside(folder, "partial")
     shutil.rmtree(partial, ignore_errors=True)
     try:
         folder.rename(partial)
@@ -106,19 +103,6 @@ def recover(folder: Path, ours: re.Pattern[str]) -> None:
                 shutil.rmtree(path)
             else:
                 path.unlink()
-
-
-def _beside(path: Path, kind: str) -> Path:
-    return path.with_name(f".{path.name}.{kind}")
-
-
-def storage_error(path: Path, error: OSError) -> TrainingError:
-    """What could not be written, why, and what to do."""
-    remedy = _STORAGE_REMEDIES.get(error.errno or 0, "have a look at the disk")
-    return TrainingError(
-        f"{path}: could not be written ({error.strerror or error}); what was saved before is "
-        f"intact: {remedy}, then --resume"
-    )
 
 
 def read_facts(folder: Path) -> dict[str, Any]:
@@ -152,30 +136,13 @@ def has_file(folder: Path, name: str) -> bool:
 
 def _read_manifest(folder: Path) -> dict[str, Any]:
     path = folder / MANIFEST
-    try:
-        text = path.read_bytes()
-        body = json.loads(text)
-    except OSError as error:
-        raise DamagedError(f"{path}: cannot be read: {error.strerror}: not a checkpoint") from None
-    except ValueError:
-        raise DamagedError(f"{path}: damaged (not valid JSON): {_REMEDY}") from None
-    if (
-        not isinstance(body, dict)
-        or _signed({k: v for k, v in body.items() if k != "sha256"}) != text
-    ):
-        raise DamagedError(f"{path}: damaged (its digest does not match): {_REMEDY}")
+    body = read_signed(path, _REMEDY)
     if body["format"] != FORMAT:
         raise UserError(f"{path}: format {body['format']} is not known to this version of landmark")
     number, step = _NUMBERED.fullmatch(folder.name), body["facts"].get("step")
     if number and step not in (None, int(number[1])):
         raise DamagedError(f"{path}: is that of step {step}, not this folder's: {_REMEDY}")
     return body
-
-
-def _signed(body: dict[str, Any]) -> bytes:
-    """Canonical JSON with a digest of the rest inside."""
-    digest = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
-    return json.dumps({**body, "sha256": digest}, sort_keys=True, indent=1).encode()
 
 
 def unique_tensors(module: nn.Module) -> dict[str, Tensor]:
@@ -205,39 +172,3 @@ def load_module(
                 f"but the recipe's model wants {tuple(tensor.shape)}"
             )
         tensor.copy_(lay_out(tensors[name], tensor))
-
-
-def write_durably(path: Path, content: bytes) -> None:
-    """Write a new file and flush it to the disk."""
-    with path.open("wb", buffering=0) as file:
-        write_whole(file, content)
-        os.fsync(file.fileno())
-
-
-def write_whole(file: FileIO, content: bytes) -> None:
-    """Write all of it, by one call unless the system takes less."""
-    rest = memoryview(content)
-    while rest:
-        rest = rest[file.write(rest) :]
-
-
-def replace_durably(path: Path, content: bytes) -> None:
-    """Write a file beside its place, then rename it there: readers see the old or the new one."""
-    partial = _beside(path, "partial")
-    try:
-        write_durably(partial, content)
-        partial.replace(path)
-        sync_folder(path.parent)
-    except OSError as error:
-        with suppress(OSError):
-            partial.unlink()
-        raise storage_error(path, error) from None
-
-
-def sync_folder(path: Path) -> None:
-    """Flush a folder's entries to the disk."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

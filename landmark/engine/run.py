@@ -19,14 +19,8 @@ from typing import Any, TextIO
 import yaml
 
 from landmark.core.errors import DamagedError, UserError
-from landmark.engine.checkpoint import (
-    delete_checkpoint,
-    read_facts,
-    recover,
-    replace_durably,
-    storage_error,
-    write_whole,
-)
+from landmark.core.storage import make_folder, replace_durably, storage_error, write_whole
+from landmark.engine.checkpoint import delete_checkpoint, read_facts, recover
 
 RECIPE, LOG, LOCK = "recipe.yaml", "log.jsonl", "lock"
 POINTERS = ("averaged", "best", "latest")
@@ -72,7 +66,7 @@ class Run:
 
     def write_recipe(self, text: str) -> None:
         """Write the resolved configuration, with a digest of it as the last line."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        make_folder(self.folder)
         replace_durably(self.folder / RECIPE, _signed(text.encode()))
 
     def read_recipe(self) -> dict[str, Any]:
@@ -93,7 +87,7 @@ class Run:
         """Keep a second trainer out, and clear what a killed one left; dies with its process."""
         path = self.folder / LOCK
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            make_folder(self.folder)
             file = path.open("w")
         except OSError as error:
             raise storage_error(path, error) from None

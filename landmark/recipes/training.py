@@ -31,13 +31,16 @@ from landmark.recipes.catalog import RECIPES, TASKS, Assembly, RunConfig, Task, 
 
 # What may change when a run goes on. Weights and data stay what they are; max_steps moves the end
 # of a cosine schedule, and accumulate deals out dropout's draws anew.
-_FREE = {"device", "threads", "batches.workers", "schedule.rate"} | {
+_FREE = {"device", "threads", "batches.workers"} | {
     f"trainer.{key}"
     for key in (
         "max_steps", "accumulate", "log_every", "validate_every", "checkpoint_every", "keep_last",
-        "patience", "average_last", "compile", "sharded", "timeout", "clip_norm", "skip_nonfinite",
+        "patience", "average_last", "compile", "sharded", "timeout",
     )
 }  # fmt: skip
+
+# What may change only by being named: a way past numbers that are not finite.
+_DELIBERATE = {"schedule.rate", "trainer.clip_norm", "trainer.skip_nonfinite"}
 
 # What a run's recipe.yaml says beside the configuration.
 FACTS = ("environment", "identity", "assets")
@@ -113,7 +116,8 @@ def train(
                 report({"kind": "note", "text": f"{target.folder}: no run here yet: it begins"})
             _prepare(config, target, report)
         _wait_until_prepared(target)
-        config = _continued(config, target) if resuming else load_config(target)
+        named = {override.partition("=")[0] for override in overrides}
+        config = _continued(config, target, named) if resuming else load_config(target)
         assembly = TASKS[config.task].assemble(config, target.folder, device)
         session = Session(target, _trainer(config, assembly, device), report)
         if resuming:
@@ -131,7 +135,8 @@ def _lock(run: Run, task: Task) -> AbstractContextManager[None]:
     if not distributed.is_main():
         return nullcontext()
     inside = {path.name for path in run.folder.iterdir()} if run.folder.is_dir() else set()
-    broken_off = LOCK in inside and inside <= {LOCK, LOG, *task.prepared}
+    made = {LOCK, LOG, f".{RECIPE}.partial", *task.prepared}
+    broken_off = LOCK in inside and inside <= made
     if inside and RECIPE not in inside and not broken_off:
         raise UserError(f"{run.folder}: is neither empty nor a run: --run names another folder")
     return run.locked()
@@ -211,13 +216,13 @@ def _file_digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def _continued(config: RunConfig, run: Run) -> RunConfig:
+def _continued(config: RunConfig, run: Run, named: set[str]) -> RunConfig:
     """The run's own configuration, with what may change taken from `config`."""
     stored = load_config(run)
     old, new = flatten(as_values(stored)), flatten(as_values(config))
     changed = {key: value for key, value in new.items() if old.get(key) != value}
     changed.pop("model.vocab_size", None)  # resolved when the run was prepared
-    fixed = sorted(set(changed) - _FREE)
+    fixed = sorted(set(changed) - _FREE - (_DELIBERATE & named))
     if fixed:
         key = fixed[0]
         raise UserError(

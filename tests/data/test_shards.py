@@ -130,7 +130,7 @@ def test_a_missing_file_is_noticed(tiny: Path, name: str) -> None:
 
 
 def test_a_missing_folder_is_noticed(tmp_path: Path) -> None:
-    assert "no complete token store" in damaged(tmp_path / "elsewhere", "store.json")
+    assert "cannot be read (No such file" in damaged(tmp_path / "elsewhere", "store.json")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -147,10 +147,18 @@ def test_files_of_the_same_size_that_changed_places_are_noticed(tmp_path: Path, 
 
 
 def test_the_files_of_another_store_are_noticed(tmp_path: Path) -> None:
-    stored(tmp_path / "one", [([1, 2], [3])])
-    stored(tmp_path / "other", [([1, 3], [3])])
-    shutil.copy(tmp_path / "other/store.json", tmp_path / "one")
-    damaged(tmp_path / "one", "00000.source.tokens")
+    stored(tmp_path / "one/train", [([1, 2], [3])])
+    stored(tmp_path / "other/train", [([1, 3], [3])])
+    shutil.copy(tmp_path / "other/train/store.json", tmp_path / "one/train")
+    damaged(tmp_path / "one/train", "00000.source.tokens")
+
+
+def test_a_whole_store_in_anothers_place_is_noticed(tmp_path: Path) -> None:
+    stored(tmp_path / "train", [([1, 2], [3])])
+    stored(tmp_path / "valid", [([1, 3], [3])])
+    (tmp_path / "train").rename(tmp_path / "old")
+    (tmp_path / "valid").rename(tmp_path / "train")
+    assert "is that of 'valid'" in damaged(tmp_path / "train", "store.json")
 
 
 @pytest.mark.parametrize("contents", ["", "{", "{}", "[]", "[" * 100_000, '{"sides": 1}', "\xff"])
@@ -184,7 +192,7 @@ def test_every_file_is_flushed_before_the_table_of_contents_and_then_the_folders
     folder = tmp_path / "data" / "train"
     stored(folder, sequences(40))
     files = [path for path in folder.iterdir() if path.name != "store.json"]
-    assert dict(flushed[:-3]) == {path.name: path.stat().st_size for path in files}
+    assert dict(flushed[2:-3]) == {path.name: path.stat().st_size for path in files}
     assert [name for name, _ in flushed[-3:]] == ["store.json", "train", "data"]
 
 
@@ -213,7 +221,7 @@ def test_a_store_whose_writing_failed_is_not_complete(tmp_path: Path) -> None:
 
     with pytest.raises(RuntimeError):
         fail()
-    assert "no complete token store" in damaged(tmp_path, "store.json")
+    assert "cannot be read (No such file" in damaged(tmp_path, "store.json")
 
 
 def test_a_pickled_store_opens_its_maps_anew(tmp_path: Path) -> None:

@@ -17,10 +17,8 @@ from landmark.engine.checkpoint import (
     load_tensors,
     read_facts,
     recover,
-    replace_durably,
     save_checkpoint,
     unique_tensors,
-    write_whole,
 )
 
 TENSORS = {"model.safetensors": {"a": torch.arange(6.0).view(2, 3), "b": torch.tensor([1, 2])}}
@@ -214,27 +212,3 @@ def test_a_checkpoint_that_cannot_be_deleted_is_told(saved, monkeypatch):
     with pytest.raises(TrainingError, match="make the disk writable"):
         delete_checkpoint(saved)
     assert read_facts(saved)["step"] == 1
-
-
-@pytest.mark.parametrize("call", ["fsync", "replace"])
-def test_a_file_that_cannot_be_replaced_stays_and_no_half_is_left(tmp_path, monkeypatch, call):
-    path = tmp_path / "latest"
-    replace_durably(path, b"old")
-    monkeypatch.setattr(os, call, Fake(getattr(os, call), 1, errno.ENOSPC))
-    expected = f"{path}: could not be written (No space left on device); what was saved before is"
-    with pytest.raises(TrainingError, match=re.escape(expected) + ".*make room, then --resume"):
-        replace_durably(path, b"new")
-    assert [path.name for path in tmp_path.iterdir()] == ["latest"]
-    assert path.read_bytes() == b"old"
-
-
-def test_a_write_that_takes_less_than_all_goes_on():
-    taken = []
-
-    class Slow:
-        def write(self, content):
-            taken.append(bytes(content[:3]))
-            return len(taken[-1])
-
-    write_whole(Slow(), b"abcdefgh")
-    assert taken == [b"abc", b"def", b"gh"]

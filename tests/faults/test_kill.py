@@ -30,10 +30,6 @@ def test_killed_at_random_moments(whole, tmp_path):
     assert figures.kills.total() == 20
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="recipes/training._lock takes .recipe.yaml.partial for a stranger's file",
-)
 @pytest.mark.parametrize("moment", ["write", "rename"])
 def test_killed_while_the_recipe_is_written(whole, tmp_path, moment):
     written = [one for one in whole.operations if one.path.name == ".recipe.yaml.partial"]

@@ -83,7 +83,7 @@ def test_only_the_first_process_writes(together):
         assert not inside[1], name
 
 
-@pytest.mark.parametrize(("name", "pairs"), [("undisturbed", 300), ("scarce", 9)])
+@pytest.mark.parametrize(("name", "pairs"), [("undisturbed", 100), ("scarce", 9)])
 def test_every_sample_is_seen_once_an_epoch_by_one_of_the_two(together, name, pairs):
     _, entries = together
     first, second = (entry["updates"] for entry in entries[name])

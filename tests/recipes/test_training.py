@@ -85,14 +85,13 @@ def test_identity_follows_recipe_and_data_but_not_the_machine(tmp_path, monkeypa
 
 def test_what_may_change_on_resuming_exists_in_the_configuration():
     known = {key for name in RECIPES for key in flatten(as_values(resolve(name)))}
-    assert known >= training._FREE
+    assert known >= training._FREE | training._DELIBERATE
 
 
 @pytest.mark.parametrize(
     "override",
     ["seed=2", "model.norm=post", "data.train_pairs=301", "batches.tokens=201",
-     "schedule.rate=0.1", "objective.label_smoothing=0.2", "trainer.clip_norm=0.5",
-     "trainer.precision=bf16", "trainer.ema_decay=0.9"],
+     "objective.label_smoothing=0.2", "trainer.precision=bf16", "trainer.ema_decay=0.9"],
 )  # fmt: skip
 def test_what_an_update_computes_may_not_change_on_resuming(copied, tiny, override):
     key, _, value = override.partition("=")
@@ -100,6 +99,14 @@ def test_what_an_update_computes_may_not_change_on_resuming(copied, tiny, overri
         landmark.train("transformer-embedded", copied, [*tiny, override], resume="auto")
     assert f"was trained with {key}=" in str(caught.value)
     assert f"not {value}" in str(caught.value)
+
+
+def test_the_rate_changes_on_resuming_only_if_it_is_named(copied, tiny):
+    lower = [*tiny, "schedule.rate=0.001", "trainer.clip_norm=0.5", "trainer.max_steps=13"]
+    run = landmark.train("transformer-embedded", copied, lower, resume="auto")
+    assert run.read_recipe()["schedule"]["rate"] == 0.001
+    with pytest.raises(UserError, match=r"was trained with schedule.rate=0.001, not 0.003"):
+        landmark.train("transformer-embedded", copied, [*tiny, *lower[-2:]], resume="auto")
 
 
 def test_how_long_and_how_often_may_change_on_resuming(copied, tiny):
