@@ -45,6 +45,19 @@ def tiny_run(tmp_path_factory, tiny) -> Path:
     return train("transformer-embedded", tmp_path_factory.mktemp("runs") / "tiny", tiny).folder
 
 
+@pytest.fixture
+def rewrite_recipe():
+    """Change a run's recipe as if it had been trained so: its digest is right."""
+    from landmark.engine.run import Run
+
+    def change(folder: Path, old: str, new: str) -> None:
+        text = (folder / "recipe.yaml").read_text().rpartition("# sha256: ")[0]
+        assert old in text
+        Run(folder).write_recipe(text.replace(old, new))
+
+    return change
+
+
 @pytest.fixture(scope="session")
 def needs_program():
     """Install a program that a test needs; where that cannot be, skip, and fail under CI."""

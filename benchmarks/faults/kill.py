@@ -17,7 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import islice, takewhile
+from itertools import dropwhile, islice, takewhile
 from pathlib import Path
 
 from benchmarks.faults.interposer import Action, Fault, Operation
@@ -106,6 +106,14 @@ def moments(operations: Sequence[Operation], thorough: bool) -> list[tuple[Fault
 def before_saving(operations: Sequence[Operation]) -> list[Operation]:
     """What a training does before its first checkpoint."""
     return list(takewhile(lambda one: not one.path.name.startswith(".step-"), operations))
+
+
+def after_placing(operations: Sequence[Operation]) -> list[Operation]:
+    """What a training does from a checkpoint's renaming until the next file of tensors."""
+    later = dropwhile(lambda one: one.kind != "rename" or one.path.suffix != ".partial", operations)
+    return list(
+        takewhile(lambda one: one.path.suffix != ".safetensors" or one.kind != "open", later)
+    )
 
 
 def kill_at_operations(

@@ -19,7 +19,13 @@ from typing import Any, TextIO
 import yaml
 
 from landmark.core.errors import DamagedError, UserError
-from landmark.core.storage import make_folder, replace_durably, storage_error, write_whole
+from landmark.core.storage import (
+    make_folder,
+    replace_durably,
+    storage_error,
+    sync_folder,
+    write_whole,
+)
 from landmark.engine.checkpoint import delete_checkpoint, read_facts, recover
 
 RECIPE, LOG, LOCK = "recipe.yaml", "log.jsonl", "lock"
@@ -118,14 +124,17 @@ class Run:
     # The log: one JSON record a line, each with a `kind` and, if it belongs to one, a `step`.
 
     def append_log(self, record: Mapping[str, Any]) -> None:
-        """Add a line by one write: all of it or, where that fails, nothing."""
+        """Add a line by one write and flush it: all of it or, where that fails, nothing."""
         path = self.folder / LOG
         try:
             if path.exists() and path.stat().st_size >= LOG_BYTES:
                 number = max(self._log_parts(), default=0) + 1
                 path.rename(self.folder / f"log-{number:06d}.jsonl")
+            is_new = not path.exists()
             with path.open("a+b", buffering=0) as file:
                 _append_line(file, json.dumps(record).encode())
+            if is_new:
+                sync_folder(self.folder)
         except OSError as error:
             raise storage_error(path, error) from None
 
@@ -226,6 +235,16 @@ class Run:
         beyond = [path for path in self.checkpoints.iterdir() if _number(path) > step]
         for folder in sorted(beyond, key=_number, reverse=True):
             delete_checkpoint(folder)
+        for older in self.steps():
+            if older < step and self._is_stopgap(older):
+                self.remove(older)  # as saving `step` would have done, but for a kill
+
+    def _is_stopgap(self, step: int) -> bool:
+        """Whether a checkpoint was only asked for by a signal."""
+        try:
+            return bool(read_facts(self.checkpoint_folder(step)).get("stopgap"))
+        except DamagedError:
+            return False
 
     def _mend_pointers(self, step: int) -> None:
         """Make pointers name what they did when `step` was the newest checkpoint."""
@@ -278,6 +297,7 @@ def _append_line(file: FileIO, line: bytes) -> None:
     torn = size and os.pread(file.fileno(), 1, size - 1) != b"\n"
     try:
         write_whole(file, b"\n" * bool(torn) + line + b"\n")
+        os.fsync(file.fileno())  # no checkpoint may outlive what was logged before it
     except OSError:
         file.truncate(size)
         raise

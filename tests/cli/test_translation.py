@@ -414,9 +414,8 @@ def test_files_are_scored_against_their_reference(command, tiny_run, tmp_path, s
     assert {s["name"]: s["value"] for s in entry["scores"]}["exact match"] == 50
 
 
-def test_a_reversed_run_is_scored_the_other_way_round(tiny_run, copied, few):
-    recipe = copied / "recipe.yaml"
-    recipe.write_text(recipe.read_text().replace("reverse: false", "reverse: true"))
+def test_a_reversed_run_is_scored_the_other_way_round(tiny_run, copied, few, rewrite_recipe):
+    rewrite_recipe(copied, "reverse: false", "reverse: true")
     there, back = (evaluation.split_pairs(landmark.load(run), "test") for run in (tiny_run, copied))
     assert back == [(b, a) for a, b in there]
 

@@ -124,6 +124,20 @@ def test_a_line_that_cannot_be_written_leaves_none_of_it(run, monkeypatch):
     assert (run.folder / "log.jsonl").read_bytes() == before
 
 
+def test_a_line_is_flushed_with_the_folder_it_is_new_in(run, monkeypatch):
+    flushed = []
+    real = os.fsync
+
+    def note(handle):
+        flushed.append(os.path.basename(os.readlink(f"/proc/self/fd/{handle}")))
+        real(handle)
+
+    monkeypatch.setattr(os, "fsync", note)
+    run.append_log({"kind": "train", "step": 1})
+    run.append_log({"kind": "train", "step": 2})
+    assert flushed == ["log.jsonl", "run", "log.jsonl"]
+
+
 def test_garbage_in_the_log_is_left_out(run):
     run.append_log({"kind": "train", "step": 1})
     with (run.folder / "log.jsonl").open("ab") as file:
@@ -239,6 +253,17 @@ def test_pointers_come_to_name_what_they_did_at_that_step(run):
     assert run.pointed("best") == run.checkpoint_folder(2)
     assert run.pointed("averaged") is None
     assert run.steps() == [2, 4]
+
+
+def test_a_stopgap_goes_when_there_is_a_later_checkpoint(run):
+    save(run, 2, 6)
+    save_checkpoint(run.checkpoint_folder(5), TENSORS, {"step": 5, "stopgap": True})
+    (run.checkpoint_folder(2) / "manifest.json").unlink()
+    run.drop_after(5)
+    assert run.steps() == [2, 5]
+    save(run, 6)
+    run.drop_after(6)
+    assert run.steps() == [2, 6]
 
 
 def test_a_best_checkpoint_that_is_gone_is_named_by_no_pointer(run):

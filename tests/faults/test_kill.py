@@ -1,11 +1,13 @@
 """Killed (-9) at any moment, a training goes on and ends equal, bit for bit."""
 
+import signal
 import time
 
 import pytest
 
 from benchmarks.faults.interposer import Action, Fault
-from benchmarks.faults.kill import before_saving, kill_at_operations, kill_at_random
+from benchmarks.faults.kill import after_placing, before_saving, kill_at_operations, kill_at_random
+from benchmarks.faults.signals import MOMENTS, signalled
 from benchmarks.faults.trial import SETTINGS, Trial, compare
 
 ENDLESS = (*SETTINGS, "trainer.max_steps=100000")
@@ -20,6 +22,15 @@ def test_killed_at_every_operation_of_going_on_and_saving(whole, half_saved, tmp
 
 def test_killed_at_every_operation_of_going_back(whole, tmp_path):
     figures = kill_at_operations(tmp_path, whole, whole, ["--resume", "4"], before_saving)
+    assert figures.differing == []
+    assert figures.equal == figures.kills.total() > figures.operations > 10
+
+
+def test_killed_while_a_signals_checkpoint_gives_way_to_the_next(whole, tmp_path):
+    start = Trial.create(tmp_path / "start")
+    assert signalled(start, MOMENTS["training"], signal.SIGTERM).code == 143
+    assert start.run.steps() == [4, 5]
+    figures = kill_at_operations(tmp_path, start, whole, ["--resume"], after_placing)
     assert figures.differing == []
     assert figures.equal == figures.kills.total() > figures.operations > 10
 

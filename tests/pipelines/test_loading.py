@@ -8,6 +8,7 @@ from landmark.core.errors import UserError
 from landmark.data.embedded import corpus
 from landmark.data.tokenizer import SubwordTokenizer, TokenizerConfig
 from landmark.engine.checkpoint import load_tensors
+from landmark.engine.run import Run
 from landmark.pipelines.translation import TranslationPipeline
 from landmark.recipes.training import train
 
@@ -53,10 +54,10 @@ def test_the_moving_average_is_used_where_there_is_one(tmp_path, tiny):
 
 def test_the_default_checkpoint_is_averaged_then_best_then_latest(copied):
     assert landmark.load(copied).checkpoint.name == "step-000012"
-    folder = copied / "checkpoints"
-    (folder / "best").write_text("step-000010\n")
+    run = Run(copied)
+    run.point("best", run.checkpoint_folder(10))
     assert landmark.load(copied).checkpoint.name == "step-000010"
-    (folder / "averaged").write_text("step-000004\n")
+    run.point("averaged", run.checkpoint_folder(4))
     assert landmark.load(copied).checkpoint.name == "step-000004"
     assert landmark.load(copied, "latest").checkpoint.name == "step-000012"
 
@@ -82,16 +83,21 @@ def test_another_tokenizer_is_refused_whatever_its_size(copied, vocab_size):
         landmark.load(copied)
 
 
-def test_a_model_of_another_vocabulary_is_refused(copied):
-    recipe = copied / "recipe.yaml"
-    recipe.write_text(recipe.read_text().replace("  vocab_size: 500", "  vocab_size: 600"))
+def test_a_model_of_another_vocabulary_is_refused(copied, rewrite_recipe):
+    rewrite_recipe(copied, "  vocab_size: 500", "  vocab_size: 600")
     with pytest.raises(UserError, match="vocabulary does not match: the model has 600 entries"):
         landmark.load(copied)
 
 
-def test_a_recipe_changed_by_hand_does_not_fit_the_weights(copied):
+def test_a_recipe_changed_by_hand_is_refused(copied):
     recipe = copied / "recipe.yaml"
     recipe.write_text(recipe.read_text().replace("hidden_size: 16", "hidden_size: 32"))
+    with pytest.raises(UserError, match=r"recipe.yaml: damaged, or changed since it was written"):
+        landmark.load(copied)
+
+
+def test_a_recipe_that_does_not_fit_the_weights_is_refused(copied, rewrite_recipe):
+    rewrite_recipe(copied, "hidden_size: 16", "hidden_size: 32")
     with pytest.raises(UserError, match=r"has shape .* but the recipe's model wants"):
         landmark.load(copied)
 

@@ -204,9 +204,8 @@ def test_a_failed_preparation_never_touches_what_it_did_not_make(tmp_path, tiny)
     assert {path.name for path in folder.iterdir()} == {"lock", "thesis.tex"}
 
 
-def test_going_on_with_other_threads_is_said(copied, tiny):
-    recipe = copied / "recipe.yaml"
-    recipe.write_text(recipe.read_text().replace("  threads: 1\n", "  threads: 7\n"))
+def test_going_on_with_other_threads_is_said(copied, tiny, rewrite_recipe):
+    rewrite_recipe(copied, "  threads: 1\n", "  threads: 7\n")
     records = []
     landmark.train("transformer-embedded", copied, tiny, resume="auto", report=records.append)
     notes = [record["text"] for record in records if record["kind"] == "note"]
