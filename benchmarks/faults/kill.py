@@ -17,7 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import dropwhile, islice, takewhile
+from itertools import islice, takewhile
 from pathlib import Path
 
 from benchmarks.faults.interposer import Action, Fault, Operation
@@ -108,12 +108,9 @@ def before_saving(operations: Sequence[Operation]) -> list[Operation]:
     return list(takewhile(lambda one: not one.path.name.startswith(".step-"), operations))
 
 
-def after_placing(operations: Sequence[Operation]) -> list[Operation]:
-    """What a training does from a checkpoint's renaming until the next file of tensors."""
-    later = dropwhile(lambda one: one.kind != "rename" or one.path.suffix != ".partial", operations)
-    return list(
-        takewhile(lambda one: one.path.suffix != ".safetensors" or one.kind != "open", later)
-    )
+def on_step_5(operations: Sequence[Operation]) -> list[Operation]:
+    """What a training does to the checkpoint of step 5."""
+    return [one for one in operations if "step-000005" in str(one.path)]
 
 
 def kill_at_operations(

@@ -11,6 +11,7 @@ calling a model.
 import datetime
 import hashlib
 import os
+import re
 import time
 import uuid
 from collections.abc import Iterator, Sequence
@@ -121,7 +122,8 @@ def _meet(store: Any, number: int, count: int, patience: float) -> str:
 
 
 def _lost(error: Exception, timeout: float) -> str:
-    reason = str(error).splitlines()[0]
+    # gloo puts its source file before the reason, and advice and good wishes after it
+    reason = re.sub(r"^\[\S+\] ", "", str(error).splitlines()[0]).partition(". ")[0]
     silent = ("imed out" in reason or "imeout" in reason) and "refused" not in reason
     happened = f"has not answered for {timeout:g} seconds" if silent else "has ended"
     return (

@@ -247,7 +247,7 @@ def test_what_does_not_go_with_sharding_is_refused_in_one_line(tmp_path, setting
 
 def test_the_base_transformer_takes_a_step_with_half_of_it_in_each_process(tmp_path):
     """The big one takes a minute: `python -m benchmarks.faults.sharded`."""
-    ranks = step_in_two_processes("base", tmp_path)
+    ranks = step_in_two_processes("base", tmp_path, tokens=100)
     for figures in ranks:
         assert figures["parameters"] == 63_082_496
         assert figures["weights"] == pytest.approx(figures["parameters"] / 2, rel=0.01)

@@ -9,16 +9,15 @@ STEPS = 50
 
 @pytest.fixture(scope="module")
 def story(needs_program, tmp_path_factory):
-    """A training over two hosts, one whose cable is cut and mended, and what came of them."""
+    """A training over two hosts whose cable is cut and mended, and what came of it.
+
+    The command `python -m benchmarks.faults.hosts` also compares it with one left undisturbed.
+    """
     for program, package in PROGRAMS.items():
         needs_program(program, package)
     if reason := refusal():
         pytest.skip(f"this machine allows no network namespaces: {reason}")
-    return between_hosts(tmp_path_factory.mktemp("hosts"), STEPS)
-
-
-def test_two_hosts_train_as_one_process(story):
-    assert story["from_one_process"] < 1e-5
+    return between_hosts(tmp_path_factory.mktemp("hosts"), STEPS, undisturbed=False)
 
 
 @pytest.mark.parametrize("host", [0, 1])
@@ -30,6 +29,7 @@ def test_a_cut_cable_ends_both_ends_in_one_clear_line(story, host):
     assert not end["frames"]
 
 
-def test_with_the_cable_mended_resuming_ends_bit_equal(story):
+def test_with_the_cable_mended_they_go_on_and_have_trained_as_one_process(story):
     assert 0 < story["resumed_from"] < STEPS
-    assert story["differing"] == []
+    (apart,) = story["from_one_process"]
+    assert apart < 1e-5
