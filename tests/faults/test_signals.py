@@ -46,7 +46,7 @@ def test_a_second_signal_ends_at_once_and_the_run_still_goes_on(
     trial = new_trial(tmp_path, workers)
     answer = signalled(trial, MOMENTS[moment], number, twice=True)
     assert answer.code == 128 + number
-    assert answer.seconds < 2
+    assert answer.seconds < 5
     assert "Traceback" not in answer.said
     trial.finish()
     compare(whole[workers], trial)
