@@ -95,14 +95,25 @@ def _terminable() -> Iterator[None]:
     def terminate(number: int, frame: FrameType | None) -> None:
         raise Terminated
 
+    def raise_again(lost: "sys.UnraisableHookArgs") -> None:
+        """Where a callback swallowed it (import has such), it comes again a moment later."""
+        if isinstance(lost.exc_value, Terminated):
+            signal.setitimer(signal.ITIMER_REAL, 0.01)
+        else:
+            hook(lost)
+
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    previous = signal.signal(signal.SIGTERM, terminate)
+    previous = {n: signal.signal(n, terminate) for n in (signal.SIGTERM, signal.SIGALRM)}
+    hook, sys.unraisablehook = sys.unraisablehook, raise_again
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, previous)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        sys.unraisablehook = hook
+        for number, handler in previous.items():
+            signal.signal(number, handler)
 
 
 def _invoke(arguments: list[str]) -> int:

@@ -5,7 +5,9 @@ with no saved state but the place (epoch, batch). One batch is one update whatev
 P parts (accumulation x processes), part p takes samples p, p+P, p+2P … of it.
 """
 
+import ctypes
 import signal
+import sys
 from collections.abc import Generator, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
@@ -14,6 +16,8 @@ import torch
 from torch.utils.data import DataLoader, Dataset, Sampler
 
 from landmark.data.batch import Batch
+
+_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl
 
 
 class Place(NamedTuple):
@@ -57,7 +61,7 @@ class Loader:
                 sampler=_Order(self, start),
                 batch_size=None,
                 num_workers=self.workers,
-                worker_init_fn=_ignore_signals,
+                worker_init_fn=_serve,
                 generator=torch.Generator(),
             )
         )
@@ -75,8 +79,14 @@ class Loader:
             yield _located(self.samples.collate(0, share), 0, index, share, counts)
 
 
-def _ignore_signals(worker: int) -> None:
-    """A signal to the whole group is the trainer's to answer: it still needs its current batch."""
+def _serve(worker: int) -> None:
+    """A signal to the whole group is the trainer's to answer: it still needs its current batch.
+
+    But a worker dies with its trainer: it holds the trainer's connections, too, and as long as
+    they are open, the other processes do not notice that it is dead.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PARENT_DEATH_SIGNAL, signal.SIGKILL)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
 

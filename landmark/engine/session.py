@@ -219,9 +219,12 @@ def _dead_workers() -> Iterator[None]:
 
 
 def _gathered(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Whole tensors on the first process; the others take part one by one and keep nothing."""
+    """Whole tensors on the first process; the others take part one by one and keep nothing.
+
+    By name: what was read from a file lies in an order that differs from process to process.
+    """
     gathered = {}
-    for name, tensor in tensors.items():
+    for name, tensor in sorted(tensors.items()):
         full = sharding.whole(tensor.detach())
         if distributed.is_main():
             gathered[name] = full.cpu()

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from landmark.core.configuration import settings
 from landmark.core.runtime import Precision
@@ -46,3 +46,9 @@ class TrainerConfig:
     """Keep an exponential moving average of the weights, for validation and use."""
     average_last: Annotated[int, Field(ge=0)] = 0
     """At the end, average this many last checkpoints."""
+
+    @model_validator(mode="after")
+    def _shards_go_with_it(self) -> "TrainerConfig":
+        if self.sharded and (self.compile or self.precision == "fp16"):
+            raise ValueError("sharded goes with neither compile nor precision fp16")
+        return self

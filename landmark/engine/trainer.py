@@ -113,7 +113,9 @@ class Trainer:
         optimizer = self.optimizers[player]
         totals = distributed.sum_over_ranks(list(sums.values()), self.device)
         sums = dict(zip(sums, totals, strict=True))
-        if not optimizer.sharded:
+        if optimizer.sharded:
+            sharding.sum_leftovers(self.objective.players, player)
+        else:
             distributed.sum_gradients(optimizer.parameters)
         self.scaler.unscale_(optimizer.torch)
         gradients = [p.grad for p in optimizer.parameters if p.grad is not None]

@@ -99,12 +99,12 @@ def train(
         raise UserError(f"{target.folder}: is a file: --run names another folder")
     if resume not in (None, "auto"):
         Run.open(target.folder)  # one who names a checkpoint means a run that is there
-    if distributed.restarted():
-        resume = "auto"  # with what the same command has saved so far
     device = choose_device(config.device)
     set_threads(config.threads)
     timeout = config.trainer.timeout
     with distributed.process_group(device, timeout), _lock(target, TASKS[config.task]):
+        if distributed.max_over_ranks(distributed.restarted(), device):
+            resume = "auto"  # with what the same command has saved so far
         exists = (target.folder / RECIPE).is_file() and distributed.is_main()
         resuming = bool(distributed.max_over_ranks(exists, device))
         if resuming and resume is None:
@@ -249,8 +249,6 @@ def flatten(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 def _trainer(config: RunConfig, assembly: Assembly, device: torch.device) -> Trainer:
     sharded = config.trainer.sharded and distributed.world_size() > 1
-    if config.trainer.sharded and (config.trainer.compile or config.trainer.precision == "fp16"):
-        raise UserError("trainer.sharded goes with neither trainer.compile nor precision fp16")
     for name, player in assembly.objective.players.items():
         distributed.broadcast_parameters(player)
         if sharded:

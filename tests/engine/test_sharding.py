@@ -241,7 +241,7 @@ def test_every_way_of_calling_a_sharded_model_is_right_or_refused(together):
 
 @pytest.mark.parametrize("setting", ["trainer.precision=fp16", "trainer.compile=true"])
 def test_what_does_not_go_with_sharding_is_refused_in_one_line(tmp_path, setting):
-    with pytest.raises(UserError, match=r"^trainer.sharded goes with neither .*$"):
+    with pytest.raises(UserError, match=r"sharded goes with neither compile nor precision fp16$"):
         train("gan-gaussian", tmp_path / "run", [*GAUSSIAN, "trainer.sharded=true", setting])
 
 
