@@ -11,7 +11,7 @@ from landmark.engine.session import InterruptedTraining
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory):
+def whole(compiler, tmp_path_factory):
     """Undisturbed runs, by number of workers."""
     trials = {w: new_trial(tmp_path_factory.mktemp("whole"), w) for w in WORKERS}
     for trial in trials.values():
