@@ -227,14 +227,10 @@ def _keep_diary(path: Path) -> None:
 
 
 def compare(one: Trial, two: Trial) -> None:
-    """Raise unless two runs are equal in all but times, every byte of every file.
-
-    A kill between the last checkpoint and its pruning leaves one more, which does no harm.
-    """
+    """Raise unless two runs are equal in all but times, every byte of every file."""
     texts = [_texts(trial.run) for trial in (one, two)]
-    older = {f"step-{step:06d}" for step in two.run.steps() if step < one.run.steps()[0]}
     for name in sorted(texts[0].keys() | texts[1].keys()):
-        if texts[0].get(name) != texts[1].get(name) and Path(name).parent.name not in older:
+        if texts[0].get(name) != texts[1].get(name):
             words = [text.get(name, "missing") for text in texts]
             raise AssertionError(f"{two.run.folder / name} differs: {_difference(*words)}")
     orders = [_order(trial) for trial in (one, two)]

@@ -153,11 +153,7 @@ class Run:
         return [record for path in self._log_files() for record in _records(path.read_bytes())]
 
     def rewind_log(self, step: int) -> None:
-        """Forget what was logged after `step`, and any end: a resumed run will log it again.
-
-        Checkpoints beyond `step` go first: a kill must not leave one that the log does not reach.
-        """
-        self.drop_after(step)
+        """Forget what was logged after `step`, and any end: a resumed run will log it again."""
         for path in reversed(self._log_files()):
             content = path.read_bytes()
             records = [record for record in _records(content) if record["kind"] != "end"]

@@ -175,10 +175,15 @@ class Session:
         self._rewind()
 
     def _rewind(self) -> None:
-        """Forget what the log and the checkpoints hold beyond the step the trainer stands at."""
+        """Leave what an unbroken run has at the step the trainer stands at.
+
+        Checkpoints beyond it go first: a kill must not leave one that the log does not reach.
+        """
         if distributed.is_main():
-            self.run.rewind_log(self.trainer.state.step)
-            self.run.drop_after(self.trainer.state.step)
+            step = self.trainer.state.step
+            self.run.drop_after(step)
+            self.run.rewind_log(step)
+            self.run.prune(self.trainer.config.keep_last)
 
     @contextmanager
     def _signals(self) -> Iterator[None]:

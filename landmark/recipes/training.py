@@ -23,6 +23,7 @@ from landmark.core.configuration import (
 )
 from landmark.core.errors import UserError
 from landmark.core.runtime import choose_device, environment, set_threads
+from landmark.core.storage import storage_error
 from landmark.engine import distributed, sharding
 from landmark.engine.run import LOCK, LOG, RECIPE, Run
 from landmark.engine.session import Session
@@ -170,8 +171,10 @@ def _prepare(config: RunConfig, run: Run, report: Report) -> None:
     try:
         name = identity(config)
         resolved: RunConfig = task.prepare(config, run.folder, log)
-    except BaseException:
+    except BaseException as error:
         _discard(run, task)
+        if isinstance(error, OSError) and not error.filename:
+            raise storage_error(run.folder, error) from None
         raise
     assets = {asset: _file_digest(run.folder / asset) for asset in task.assets}
     _write_recipe(run, resolved, {"environment": environment(), "identity": name, "assets": assets})
