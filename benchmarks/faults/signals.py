@@ -74,6 +74,7 @@ class Strike(NamedTuple):
     def __call__(self) -> None:
         """In the process, before it begins: get ready."""
         os.setsid()
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a script's `&` ignores it
         owner: Any = importlib.import_module(self.moment.module)
         *within, name = self.moment.function.split(".")
         owner = functools.reduce(getattr, within, owner)
