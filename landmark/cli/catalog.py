@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+from landmark.cli.options import Json
 
 
 def list_systems(as_json: Json = False) -> None:

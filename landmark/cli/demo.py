@@ -27,7 +27,8 @@ def demo(
         return code
     from rich.console import Console
 
-    from landmark.cli.translation import draw_attention, print_evaluations
+    from landmark.cli.evaluation import print_evaluations
+    from landmark.cli.translation import draw_attention
     from landmark.pipelines.evaluation import evaluate, split_pairs
     from landmark.pipelines.loading import load
     from landmark.plots.heatmap import terminal_heatmap

@@ -6,8 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
+from landmark.cli.options import Json
+
 app = typer.Typer(help="List runs, or compare their curves.", invoke_without_command=True)
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @app.callback()

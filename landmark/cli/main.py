@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from landmark import __version__
-from landmark.cli import catalog, demo, inspection, training, translation
+from landmark.cli import catalog, demo, evaluation, inspection, training, translation
 from landmark.core.errors import UserError
 
 app = typer.Typer(
@@ -39,7 +39,7 @@ app.command("list")(catalog.list_systems)
 app.command("show")(catalog.show)
 app.command("recipe")(catalog.print_recipe)
 app.command("train")(training.train)
-app.command("evaluate")(translation.evaluate)
+app.command("evaluate")(evaluation.evaluate)
 app.command("translate")(translation.translate)
 app.command("average")(training.average)
 app.add_typer(inspection.app, name="runs")

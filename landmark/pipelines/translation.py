@@ -1,36 +1,29 @@
 """A loaded translation run: sentences in, translations out."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from landmark.core.errors import UserError
 from landmark.core.runtime import choose_device, derive_seed
-from landmark.data.pairs import cut_by_budget, pack_sources
+from landmark.data.pairs import pack_sources
 from landmark.data.preparation import WORDS
 from landmark.data.tokenizer import SubwordTokenizer, words_of
-from landmark.decoding.beam_search import SearchConfig, beam_search
+from landmark.decoding.request import Request
 from landmark.decoding.speaker import Hypothesis
-from landmark.decoding.stepwise import (
-    SamplingConfig,
-    choose_greedily,
-    decode_stepwise,
-    sampler,
-)
+from landmark.decoding.stepwise import SamplingConfig
 from landmark.engine.checkpoint import load_module
 from landmark.engine.run import Run
 from landmark.engine.session import load_player
 from landmark.models.transformer.translator import Translator
+from landmark.pipelines.engine import Engine, TorchEngine
 from landmark.probes.attention import cross_attention
 from landmark.recipes.translation import TranslationRun
 
-BATCH_TOKENS = 2000
 _SILENCE = Hypothesis((), 0.0, 0.0)
 _LINE_BREAKS = re.compile(r"[\r\n]+")  # a translation is one line
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
@@ -78,6 +71,9 @@ class TranslationPipeline:
         self.model = Translator(config.model).eval()
         load_module(self.model, load_player(self.checkpoint, "model"), self.checkpoint)
         self.model.to(self.device)
+        self.engine: Engine = TorchEngine(
+            self.model, self.tokenizer.begin, self.tokenizer.end, self.device
+        )
 
     @cached_property
     def known_words(self) -> frozenset[str]:
@@ -123,16 +119,15 @@ class TranslationPipeline:
         sources = self._encode(texts, first_number)
         found = [[_SILENCE] for _ in texts]
         worded = [number for number, text in enumerate(texts) if text.strip()]
+        requests = [self._request(sources[number]) for number in worded]
         if sampling:
-            for number in worded:
+            for number, request in zip(worded, requests, strict=True):
                 key = derive_seed(seed, "draw", first_number + number)
-                found[number] = self._sample(sources[number], n_best, search, sampling, key)
+                found[number] = self.engine.sample(request, n_best, sampling, key)
         else:
-            for numbers in _batches(sources, worded):
-                chosen = [sources[number] for number in numbers]
-                hypotheses = self._search(chosen, search, beam, penalty)
-                for number, best in zip(numbers, hypotheses, strict=True):
-                    found[number] = best
+            hypotheses = self.engine.search(requests, beam, penalty)
+            for number, best in zip(worded, hypotheses, strict=True):
+                found[number] = best
         return [self._result(text, best, n_best) for text, best in zip(texts, found, strict=True)]
 
     def attention(self, text: str, translation: str | Translation | None = None) -> AttentionMap:
@@ -169,44 +164,9 @@ class TranslationPipeline:
                 )
         return sources
 
-    def _prepare(
-        self, sources: list[list[int]], search: SearchConfig, rows: int
-    ) -> tuple[Any, list[int]]:
-        packed, packing = pack_sources(sources, self.tokenizer.end)
-        longest = self.config.model.max_length
-        limits = [min(longest, search.max_length(len(source) + 1)) for source in sources]
-        with torch.inference_mode():
-            state = self.model.start(
-                packed.to(self.device), packing.to(self.device), rows, max(limits)
-            )
-        return state, limits
-
-    def _search(
-        self, sources: list[list[int]], search: SearchConfig, beam: int, penalty: float
-    ) -> list[list[Hypothesis]]:
-        state, limits = self._prepare(sources, search, beam)
-        begin, end = self.tokenizer.begin, self.tokenizer.end
-        if beam == 1:
-            greedy = decode_stepwise(
-                self.model, state, limits, begin, end, choose_greedily, penalty, self.device
-            )
-            return [[hypothesis] for hypothesis in greedy]
-        return beam_search(self.model, state, limits, begin, end, beam, penalty, self.device)
-
-    def _sample(
-        self,
-        source: list[int],
-        draws: int,
-        search: SearchConfig,
-        sampling: SamplingConfig,
-        seed: int,
-    ) -> list[Hypothesis]:
-        """Draw translations of one sentence, likeliest first, from random numbers of its own."""
-        state, limits = self._prepare([source] * draws, search, 1)
-        begin, end = self.tokenizer.begin, self.tokenizer.end
-        choose = sampler(sampling, torch.Generator(self.device).manual_seed(seed))
-        drawn = decode_stepwise(self.model, state, limits, begin, end, choose, device=self.device)
-        return sorted(drawn, key=lambda hypothesis: -hypothesis.score)
+    def _request(self, source: list[int]) -> Request:
+        limit = min(self.config.model.max_length, self.config.search.max_length(len(source) + 1))
+        return Request(tuple(source), limit)
 
     def _result(self, text: str, hypotheses: list[Hypothesis], n_best: int) -> Translation:
         if not hypotheses:
@@ -219,11 +179,3 @@ class TranslationPipeline:
         )
         (best, score), unknown = ranked[0], self.unknown_words(text)
         return Translation(text, best, score, ranked, unknown, chosen[0].tokens)
-
-
-def _batches(sources: list[list[int]], numbers: list[int]) -> Iterator[list[int]]:
-    """The given sentence numbers in batches of like length."""
-    lengths = np.array([len(source) + 1 for source in sources], np.int64)
-    order = np.array(sorted(numbers, key=lambda number: len(sources[number])), np.int64)
-    for batch in cut_by_budget(order, lengths, BATCH_TOKENS):
-        yield batch.tolist()

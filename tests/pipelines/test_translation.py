@@ -10,7 +10,7 @@ from landmark.data.pairs import pack_sources
 from landmark.decoding.speaker import Hypothesis
 from landmark.decoding.stepwise import SamplingConfig
 from landmark.layers.packing import Packing
-from landmark.pipelines import translation
+from landmark.pipelines import engine
 
 TEXTS = sorted((pair.source for pair in corpus.draw("train", 50)), key=len)[:8]
 
@@ -30,7 +30,7 @@ def test_results_come_in_the_order_given(pipeline):
 
 def test_many_batches_give_what_one_gives(pipeline, monkeypatch):
     whole = pipeline.translate(TEXTS)
-    monkeypatch.setattr(translation, "BATCH_TOKENS", 20)
+    monkeypatch.setattr(engine, "BATCH_TOKENS", 20)
     assert [result.text for result in pipeline.translate(TEXTS)] == [r.text for r in whole]
 
 
@@ -82,7 +82,7 @@ def test_the_length_penalty_changes_the_scores(pipeline):
 def test_a_translation_is_always_one_line(pipeline, monkeypatch):
     numbers = tuple(pipeline.tokenizer.encode(["one\ntwo\r\nthree\r"])[0])
     said = [[Hypothesis(numbers, -1.0, -1.0)]]
-    monkeypatch.setattr(pipeline, "_search", lambda *arguments: said)
+    monkeypatch.setattr(pipeline.engine, "search", lambda *arguments: said)
     assert pipeline.translate(TEXTS[:1])[0].text == "one two three "
 
 
