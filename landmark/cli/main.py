@@ -14,7 +14,17 @@ from typing import Annotated, Any
 import typer
 
 from landmark import __version__
-from landmark.cli import catalog, demo, evaluation, inspection, training, translation
+from landmark.cli import (
+    alignment,
+    catalog,
+    data,
+    demo,
+    evaluation,
+    inspection,
+    scoring,
+    training,
+    translation,
+)
 from landmark.core.errors import UserError
 
 app = typer.Typer(
@@ -41,8 +51,11 @@ app.command("recipe")(catalog.print_recipe)
 app.command("train")(training.train)
 app.command("evaluate")(evaluation.evaluate)
 app.command("translate")(translation.translate)
+app.command("score")(scoring.score)
+app.command("align")(alignment.align)
 app.command("average")(training.average)
 app.add_typer(inspection.app, name="runs")
+app.add_typer(data.app, name="data")
 app.command("doctor")(inspection.doctor)
 app.command("demo")(demo.demo)
 

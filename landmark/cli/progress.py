@@ -9,6 +9,30 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 
+_QUIET_SECONDS = 5.0
+
+
+class Downloads:
+    """Says of each file how far it has come: at its end, and every few seconds until then."""
+
+    def __init__(self, console: Console | None = None) -> None:
+        self.console = console or Console(stderr=True)
+        self.said: float | None = None
+
+    def report(self, record: Mapping[str, Any]) -> None:
+        if record["kind"] == "note":
+            _print(self.console, record["text"])
+        elif record["kind"] == "download":
+            self._advance(record)
+
+    def _advance(self, record: Mapping[str, Any]) -> None:
+        now, done, total = time.monotonic(), record["done"], record["total"]
+        self.said = now if self.said is None else self.said
+        if done == total or now - self.said > _QUIET_SECONDS:
+            self.said = now
+            of = f" of {total / 1e6:,.1f}" if done < total else ""
+            _print(self.console, f"{record['name']}: {done / 1e6:,.1f}{of} MB")
+
 
 class Progress:
     """Shows the records that a training reports. Only the first process speaks."""
@@ -16,6 +40,7 @@ class Progress:
     def __init__(self, max_steps: int) -> None:
         self.speaks = os.environ.get("RANK", "0") == "0"
         self.console = Console(stderr=True, quiet=not self.speaks)
+        self.downloads = Downloads(self.console)
         self.max_steps = max_steps
         self.started = time.monotonic()
         self.first_step: int | None = None
@@ -57,15 +82,15 @@ class Progress:
                 f"step {record['step']}: left out: the {record['what']} is not finite "
                 f"({record['player']}), {record['where']}"
             )
-        elif kind == "note":
-            self.note(record["text"])
+        elif kind in ("note", "download"):
+            self.downloads.report(record)
         elif kind == "end":
             self.note(
                 f"done: {record['step']} steps, {record['seconds'] / 60:.1f} minutes of training"
             )
 
     def note(self, text: str) -> None:
-        self.console.print(text, highlight=False, markup=False, emoji=False, soft_wrap=True)
+        _print(self.console, text)
 
     def _advance(self, record: Mapping[str, Any]) -> None:
         step = record["step"]
@@ -83,6 +108,11 @@ class Progress:
         done = step - (self.first_step or 0)
         seconds = (time.monotonic() - self.started) / done * (self.max_steps - step)
         return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
+
+
+def _print(console: Console, text: str) -> None:
+    """A line as it is, whatever signs it holds."""
+    console.print(text, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 def _losses(record: Mapping[str, Any]) -> str:

@@ -12,7 +12,8 @@ Entry = TypeVar("Entry")
 def nearest(name: str, known: Iterable[str]) -> str:
     """A phrase that suggests the closest known names, or lists them all when none is close."""
     names = sorted(known)
-    close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    slips = difflib.get_close_matches(name, names, n=1, cutoff=0.9)  # a slip has one right reading
+    close = slips or difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     if close:
         return f"did you mean {' or '.join(close)}?"
     return f"choose from: {', '.join(names)}" if names else "there are none"

@@ -25,8 +25,13 @@ Pair = tuple[str, str]
 class ParallelTextConfig:
     """Where sentence pairs come from."""
 
-    corpus: Literal["embedded", "files"] = "embedded"
-    """The corpus that Landmark carries (generated English-German), or your own files."""
+    corpus: Literal["embedded", "files", "multi30k", "wmt14"] = "embedded"
+    """What Landmark carries (generated English-German), your own files, or a public set."""
+    source_language: str = "en"
+    """What is translated from: which files of a public set, and how words are cut."""
+    target_languages: tuple[str, ...] = ("de",)
+    """What is translated into. Several: one model, told by a tag before the source; own files then
+    say one language for each target file."""
     train_pairs: Annotated[int, Field(ge=1)] = 100_000
     """Embedded corpus: pairs to draw for training."""
     valid_pairs: Annotated[int, Field(ge=1)] = 500
@@ -52,13 +57,46 @@ class ParallelTextConfig:
 
     @model_validator(mode="after")
     def _files_fit_the_corpus(self) -> "ParallelTextConfig":
-        if self.corpus == "embedded" and (self.source or self.valid_source):
+        if self.corpus != "files" and (self.source or self.valid_source):
             raise ValueError(
-                "files are given, but data.corpus is 'embedded': set data.corpus=files"
+                f"files are given, but data.corpus is {self.corpus!r}: set data.corpus=files"
             )
+        if self.corpus == "embedded" and (self.source_language, *self.target_languages) != (
+            "en",
+            "de",
+        ):
+            raise ValueError("the embedded corpus is English-German: reverse=true turns it round")
+        if not self.target_languages:
+            raise ValueError("data.target_languages is empty: name at least one")
+        if self.tags and self.reverse:
+            raise ValueError("several target languages cannot be reversed: give one")
+        if self.tags and self.corpus == "files":
+            self._check_tagged_files()
         if self.valid_target and not self.valid_source:
             raise ValueError("data.valid_target is given without data.valid_source")
         return self
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The languages a model of several is told by; none for a model of one."""
+        languages = tuple(dict.fromkeys(self.target_languages))
+        return languages if len(languages) > 1 else ()
+
+    @property
+    def languages(self) -> tuple[str, str]:
+        """The languages of the first pair of sides, as they are translated."""
+        pair = self.source_language, self.target_languages[0]
+        return pair[::-1] if self.reverse else pair
+
+    def _check_tagged_files(self) -> None:
+        for name, files in (("target", self.target), ("valid_target", self.valid_target)):
+            if files and len(files) != len(self.target_languages):
+                raise ValueError(
+                    f"{len(self.target_languages)} target languages for {len(files)} files of "
+                    f"data.{name}: name one for each"
+                )
+        if not self.target:
+            raise ValueError("several target languages need data.target, a file for each")
 
 
 def read_lines(path: Path) -> Iterator[str]:

@@ -1,9 +1,10 @@
 """From sentence pairs to what training reads: tokenizer, token shards, the words seen."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,9 @@ from landmark.data.parallel_text import (
     files_digest,
     read_pairs,
 )
+from landmark.data.public_text import text_digest, text_files
 from landmark.data.shards import ShardWriter
+from landmark.data.text_form import FormName, TextForm
 from landmark.data.tokenizer import SubwordTokenizer, TokenizerConfig, words_of
 
 Report = Callable[[Mapping[str, Any]], None]
@@ -27,44 +30,91 @@ _CHUNK = 10_000
 
 def data_digest(config: ParallelTextConfig) -> str:
     """A digest of the sentence pairs that a configuration names."""
-    return embedded.digest() if config.corpus == "embedded" else files_digest(config)
+    if config.corpus == "embedded":
+        return embedded.digest()
+    return files_digest(config) if config.corpus == "files" else text_digest(config.corpus)
 
 
-def training_pairs(config: ParallelTextConfig, dropped: Counter[str]) -> Iterator[Pair]:
+@dataclass(frozen=True)
+class Part:
+    """Pairs into one language; `tag` is that language where a model has several."""
+
+    tag: str
+    pairs: Iterator[Pair]
+
+
+def training_parts(
+    config: ParallelTextConfig, form: FormName, dropped: Counter[str], report: Report
+) -> Iterator[Part]:
     """The training pairs, in order; what cleaning leaves out is counted in `dropped`."""
     if config.corpus == "embedded":
         pairs = iter(_embedded_pairs("train", config.train_pairs, config.corpus_seed))
-    else:
-        pairs = read_pairs(config.source, config.target)
-        if not config.valid_source:
+        yield _part(config, form, "de", _cleaned(pairs, config, dropped))
+        return
+    for language, sources, targets in _sides(config, "train", report):
+        pairs = read_pairs(sources, targets)
+        if config.corpus == "files" and not config.valid_source:
             every = _every(config)
             pairs = (pair for number, pair in enumerate(pairs, 1) if number % every)
-    if config.clean:
-        pairs = clean(pairs, config, dropped)
-    return _turned(pairs, config)
+        yield _part(config, form, language, _cleaned(pairs, config, dropped))
 
 
-def validation_pairs(config: ParallelTextConfig) -> Iterator[Pair]:
+def validation_parts(config: ParallelTextConfig, form: FormName, report: Report) -> Iterator[Part]:
     """The pairs to validate on: drawn, read, or every n-th of the training files."""
     if config.corpus == "embedded":
-        pairs = iter(_embedded_pairs("valid", config.valid_pairs, config.corpus_seed))
-    elif config.valid_source:
-        pairs = read_pairs(config.valid_source, config.valid_target)
-    else:
-        every = _every(config)
-        read = read_pairs(config.source, config.target)
-        pairs = (pair for number, pair in enumerate(read, 1) if number % every == 0)
-    return _turned(pairs, config)
+        drawn = iter(_embedded_pairs("valid", config.valid_pairs, config.corpus_seed))
+        yield _part(config, form, "de", drawn)
+        return
+    held_out = config.corpus == "files" and not config.valid_source
+    for language, sources, targets in _sides(config, "train" if held_out else "valid", report):
+        pairs = read_pairs(sources, targets)
+        if held_out:
+            every = _every(config)
+            pairs = (pair for number, pair in enumerate(pairs, 1) if number % every == 0)
+        yield _part(config, form, language, pairs)
+
+
+Sides = tuple[str, Sequence[str], Sequence[str]]
+
+
+def _sides(config: ParallelTextConfig, split: str, report: Report) -> Iterator[Sides]:
+    """Language, source files and target files of each part of a split."""
+    if config.corpus == "files":
+        sources = config.source if split == "train" else config.valid_source
+        targets = config.target if split == "train" else config.valid_target
+        if not config.tags:
+            yield config.target_languages[0], sources, targets
+            return
+        if len(sources) != len(targets):
+            raise UserError(
+                f"{len(sources)} source files but {len(targets)} target files: give as many"
+            )
+        for language, source, target in zip(config.target_languages, sources, targets, strict=True):
+            yield language, [source], [target]
+        return
+    for language in config.target_languages:
+        left, right = text_files(config.corpus, split, config.source_language, language, report)
+        yield language, [str(path) for path in left], [str(path) for path in right]
+
+
+def _part(config: ParallelTextConfig, form: FormName, language: str, pairs: Iterator[Pair]) -> Part:
+    """Pairs in the model's form and direction."""
+    source, target = TextForm(form, config.source_language), TextForm(form, language)
+    read = ((source.read(left), target.read(right)) for left, right in pairs)
+    turned = ((right, left) for left, right in read) if config.reverse else read
+    return Part(language if config.tags else "", turned)
+
+
+def _cleaned(
+    pairs: Iterator[Pair], config: ParallelTextConfig, dropped: Counter[str]
+) -> Iterator[Pair]:
+    return clean(pairs, config, dropped) if config.clean else pairs
 
 
 @lru_cache(maxsize=1)
 def _embedded_pairs(split: str, count: int, seed: int) -> list[Pair]:
     """Drawn once for the two passes over them: the tokenizer's and the encoder's."""
     return [(pair.source, pair.target) for pair in embedded.draw(split, count, seed)]
-
-
-def _turned(pairs: Iterator[Pair], config: ParallelTextConfig) -> Iterator[Pair]:
-    return ((target, source) for source, target in pairs) if config.reverse else pairs
 
 
 def _every(config: ParallelTextConfig) -> int:
@@ -96,17 +146,19 @@ def prepare_translation(
     folder.mkdir(parents=True, exist_ok=True)
     if config.corpus == "files":
         _check_files(config)
+    form = tokenizer_config.form
     if tokenizer_config.file:
         tokenizer = SubwordTokenizer.load(Path(tokenizer_config.file))
     else:
         report({"kind": "note", "text": "training the tokenizer"})
-        pairs = training_pairs(config, Counter())
-        tokenizer = SubwordTokenizer.train(chain.from_iterable(pairs), tokenizer_config)
+        parts = training_parts(config, form, Counter(), report)
+        lines = (line for part in parts for pair in part.pairs for line in pair)
+        tokenizer = SubwordTokenizer.train(lines, tokenizer_config, config.tags)
     tokenizer.save(folder / "tokenizer.json")
     dropped: Counter[str] = Counter()
     words: set[str] = set()
     kept = _write(
-        training_pairs(config, dropped),
+        training_parts(config, form, dropped, report),
         tokenizer,
         folder / "data/train",
         max_length,
@@ -117,7 +169,11 @@ def prepare_translation(
         raise UserError(f"no training pair is left ({_counts(dropped)}): look at the data")
     valid_dropped: Counter[str] = Counter()
     valid = _write(
-        validation_pairs(config), tokenizer, folder / "data/valid", max_length, valid_dropped
+        validation_parts(config, form, report),
+        tokenizer,
+        folder / "data/valid",
+        max_length,
+        valid_dropped,
     )
     if not valid:
         raise UserError("no validation pair is left: give --valid-source and --valid-target")
@@ -140,7 +196,7 @@ def _check_files(config: ParallelTextConfig) -> None:
 
 
 def _write(
-    pairs: Iterator[Pair],
+    parts: Iterator[Part],
     tokenizer: SubwordTokenizer,
     folder: Path,
     max_length: int,
@@ -150,17 +206,19 @@ def _write(
     """Encode pairs into a token store, leaving out those too long for the model."""
     kept = 0
     with ShardWriter(folder, ("source", "target"), len(tokenizer)) as writer:
-        while chunk := list(islice(pairs, _CHUNK)):
-            sources = tokenizer.encode([source for source, _ in chunk])
-            targets = tokenizer.encode([target for _, target in chunk])
-            for pair, source, target in zip(chunk, sources, targets, strict=True):
-                if max(len(source), len(target)) >= max_length:  # one place is for </s>
-                    dropped[f"longer than {max_length - 1} tokens"] += 1
-                    continue
-                writer.write((source, target))
-                kept += 1
-                if words is not None:
-                    words.update(words_of(pair[0]))
+        for part in parts:
+            tag = [tokenizer.tag(part.tag)] if part.tag else []
+            while chunk := list(islice(part.pairs, _CHUNK)):
+                sources = tokenizer.encode([source for source, _ in chunk])
+                targets = tokenizer.encode([target for _, target in chunk])
+                for pair, source, target in zip(chunk, sources, targets, strict=True):
+                    if max(len(tag) + len(source), len(target)) >= max_length:  # room for </s>
+                        dropped[f"longer than {max_length - 1} tokens"] += 1
+                        continue
+                    writer.write((tag + source, target))
+                    kept += 1
+                    if words is not None:
+                        words.update(words_of(pair[0]))
     return kept
 
 

@@ -15,6 +15,7 @@ from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, train
 from landmark.core.configuration import settings
 from landmark.core.errors import UserError
 from landmark.core.storage import write_durably
+from landmark.data.text_form import FormName
 
 PADDING, BEGIN, END, UNKNOWN = "<pad>", "<s>", "</s>", "<unk>"
 SPECIAL = (PADDING, BEGIN, END, UNKNOWN)
@@ -30,6 +31,8 @@ class TokenizerConfig:
     """Most entries of the shared vocabulary; small corpora may fill fewer."""
     file: str | None = None
     """An existing tokenizer.json to use instead of training one."""
+    form: FormName = "plain"
+    """What is cut: the text as it stands, or as papers prepared it (moses-lowercase)."""
 
 
 class SubwordTokenizer:
@@ -42,8 +45,10 @@ class SubwordTokenizer:
         self.backend.encode_special_tokens = True  # a "</s>" in a text is text; not saved in files
 
     @classmethod
-    def train(cls, lines: Iterable[str], config: TokenizerConfig) -> "SubwordTokenizer":
-        """Learn merges from lines of text (of both languages)."""
+    def train(
+        cls, lines: Iterable[str], config: TokenizerConfig, tags: Sequence[str] = ()
+    ) -> "SubwordTokenizer":
+        """Learn merges from lines of text (of both languages); `tags` name target languages."""
         backend = Tokenizer(models.BPE(unk_token=None))
         backend.pre_tokenizer = pre_tokenizers.Sequence(
             [
@@ -54,7 +59,7 @@ class SubwordTokenizer:
         backend.decoder = decoders.ByteLevel()
         trainer = trainers.BpeTrainer(
             vocab_size=config.vocab_size,
-            special_tokens=list(SPECIAL),
+            special_tokens=[*SPECIAL, *(_tag(language) for language in tags)],
             initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
             show_progress=False,
         )
@@ -81,6 +86,13 @@ class SubwordTokenizer:
     def __len__(self) -> int:
         return int(self.backend.get_vocab_size())
 
+    def tag(self, language: str) -> int:
+        """The token that asks for a target language."""
+        number = self.backend.token_to_id(_tag(language))
+        if number is None:
+            raise UserError(f"the vocabulary has no tag for the language {language!r}")
+        return int(number)
+
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """Each text as numbers, without <s> and </s>."""
         encodings = self.backend.encode_batch_fast(
@@ -96,6 +108,10 @@ class SubwordTokenizer:
     def pieces(self, numbers: Sequence[int]) -> list[str]:
         """Each token as readable text of its own, for figures."""
         return [self.backend.decode([number], skip_special_tokens=False) for number in numbers]
+
+
+def _tag(language: str) -> str:
+    return f"<2{language}>"
 
 
 def words_of(text: str) -> Iterator[str]:

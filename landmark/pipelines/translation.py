@@ -12,6 +12,7 @@ from landmark.core.errors import UserError
 from landmark.core.runtime import choose_device, derive_seed
 from landmark.data.pairs import pack_sources
 from landmark.data.preparation import WORDS
+from landmark.data.text_form import TextForm
 from landmark.data.tokenizer import SubwordTokenizer, words_of
 from landmark.decoding.request import Request
 from landmark.decoding.speaker import Hypothesis
@@ -41,7 +42,9 @@ class Translation:
     unknown_words: tuple[str, ...]
     """Words of the source that the model never saw in training."""
     tokens: tuple[int, ...]
-    """The best translation as the model said it."""
+    """The best translation as the model said it: in tokens …"""
+    said: str
+    """… and as text in the model's own form, which papers score (see data/text_form)."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,12 @@ class TranslationPipeline:
                 f"{run.folder}: the vocabulary does not match: the model has "
                 f"{config.model.vocab_size} entries, tokenizer.json has {len(self.tokenizer)}"
             )
+        source, target = config.data.languages
+        self.source_form = TextForm(config.tokenizer.form, source)
+        self.target_forms = {
+            language: TextForm(config.tokenizer.form, language)
+            for language in config.data.tags or (target,)
+        }
         self.checkpoint = run.find_checkpoint(checkpoint)
         self.model = Translator(config.model).eval()
         load_module(self.model, load_player(self.checkpoint, "model"), self.checkpoint)
@@ -94,6 +103,19 @@ class TranslationPipeline:
         ]
         return tuple(dict.fromkeys(strange))
 
+    def target_form(self, language: str | None = None) -> TextForm:
+        """The form of a target language; of the only one, if none is named."""
+        known = ", ".join(self.target_forms)
+        if language is None and len(self.target_forms) > 1:
+            raise UserError(f"{self.run.folder}: translates into {known}: name one by --to")
+        if language is None:
+            return next(iter(self.target_forms.values()))
+        if language not in self.target_forms:
+            raise UserError(
+                f"{self.run.folder}: does not translate into {language!r}: only {known}"
+            )
+        return self.target_forms[language]
+
     def translate(
         self,
         texts: Sequence[str],
@@ -104,6 +126,7 @@ class TranslationPipeline:
         sampling: SamplingConfig | None = None,
         seed: int = 1,
         first_number: int = 1,
+        language: str | None = None,
     ) -> list[Translation]:
         """Translate sentences, in any number; results come in the order given, blank for blank.
 
@@ -116,7 +139,8 @@ class TranslationPipeline:
         if not 1 <= n_best <= beam:
             raise UserError(f"n_best {n_best} of a beam of {beam}: give 1 to {beam}, or widen it")
         penalty = search.length_penalty if length_penalty is None else length_penalty
-        sources = self._encode(texts, first_number)
+        form = self.target_form(language)
+        sources = self._encode_sources(texts, form, first_number)
         found = [[_SILENCE] for _ in texts]
         worded = [number for number, text in enumerate(texts) if text.strip()]
         requests = [self._request(sources[number]) for number in worded]
@@ -128,17 +152,25 @@ class TranslationPipeline:
             hypotheses = self.engine.search(requests, beam, penalty)
             for number, best in zip(worded, hypotheses, strict=True):
                 found[number] = best
-        return [self._result(text, best, n_best) for text, best in zip(texts, found, strict=True)]
+        return [
+            self._result(text, best, n_best, form) for text, best in zip(texts, found, strict=True)
+        ]
 
-    def attention(self, text: str, translation: str | Translation | None = None) -> AttentionMap:
+    def attention(
+        self,
+        text: str,
+        translation: str | Translation | None = None,
+        language: str | None = None,
+    ) -> AttentionMap:
         """Cross-attention while the translation (by default the model's own) is written."""
+        form = self.target_form(language)
         if translation is None:
-            translation = self.translate([text])[0]
+            translation = self.translate([text], language=language)[0]
         if isinstance(translation, Translation):
             target = list(translation.tokens)
         else:
-            target = self._encode([translation])[0]
-        source, end = self._encode([text])[0], self.tokenizer.end
+            target = self._encode([form.read(translation)])[0]
+        source, end = self._encode_sources([text], form)[0], self.tokenizer.end
         packed, packing = pack_sources([source], end)
         longest = self.config.model.max_length  # a search may end there, without </s>
         inputs = torch.tensor([self.tokenizer.begin, *target][:longest], device=self.device)
@@ -150,8 +182,18 @@ class TranslationPipeline:
             tuple(pieces([*source, end])), tuple(pieces([*target, end][:longest])), weights.cpu()
         )
 
-    def _encode(self, texts: Sequence[str], first_number: int = 1) -> list[list[int]]:
-        limit = self.config.model.max_length - 1
+    def _encode_sources(
+        self, texts: Sequence[str], form: TextForm, first_number: int = 1
+    ) -> list[list[int]]:
+        """Source texts as the model reads them, after the tag of the language asked for."""
+        tag = [self.tokenizer.tag(form.language)] if self.config.data.tags else []
+        read = [self.source_form.read(text) for text in texts]
+        return [tag + source for source in self._encode(read, first_number, len(tag))]
+
+    def _encode(
+        self, texts: Sequence[str], first_number: int = 1, room: int = 0
+    ) -> list[list[int]]:
+        limit = self.config.model.max_length - 1 - room
         for number, text in enumerate(texts, first_number):
             if _LONE_SURROGATE.search(text):  # how Python holds an argument's invalid bytes
                 raise UserError(f"sentence {number} is not valid UTF-8")
@@ -168,14 +210,17 @@ class TranslationPipeline:
         limit = min(self.config.model.max_length, self.config.search.max_length(len(source) + 1))
         return Request(tuple(source), limit)
 
-    def _result(self, text: str, hypotheses: list[Hypothesis], n_best: int) -> Translation:
+    def _result(
+        self, text: str, hypotheses: list[Hypothesis], n_best: int, form: TextForm
+    ) -> Translation:
         if not hypotheses:
             raise UserError(f"{self.checkpoint}: the model's output is not finite: use another")
         chosen = hypotheses[:n_best]
-        texts = self.tokenizer.decode([hypothesis.tokens for hypothesis in chosen])
+        decoded = self.tokenizer.decode([hypothesis.tokens for hypothesis in chosen])
+        said = [_LINE_BREAKS.sub(" ", line) for line in decoded]
         ranked = tuple(
-            (_LINE_BREAKS.sub(" ", said), hypothesis.score)
-            for said, hypothesis in zip(texts, chosen, strict=True)
+            (form.write(line), hypothesis.score)
+            for line, hypothesis in zip(said, chosen, strict=True)
         )
         (best, score), unknown = ranked[0], self.unknown_words(text)
-        return Translation(text, best, score, ranked, unknown, chosen[0].tokens)
+        return Translation(text, best, score, ranked, unknown, chosen[0].tokens, said[0])

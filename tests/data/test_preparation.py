@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import pytest
 
+from landmark.core.configuration import Origin, build
 from landmark.core.errors import UserError
 from landmark.data import preparation
 from landmark.data.embedded import corpus
@@ -11,8 +12,8 @@ from landmark.data.parallel_text import ParallelTextConfig
 from landmark.data.preparation import (
     data_digest,
     prepare_translation,
-    training_pairs,
-    validation_pairs,
+    training_parts,
+    validation_parts,
 )
 from landmark.data.shards import ShardWriter, TokenStore
 from landmark.data.tokenizer import SubwordTokenizer, TokenizerConfig
@@ -43,6 +44,17 @@ def prepare(tmp_path):
         return size, tmp_path / folder, records
 
     return call
+
+
+def training(config, form="plain"):
+    """The training pairs of a configuration of one language."""
+    (part,) = training_parts(config, form, Counter(), print)
+    return list(part.pairs)
+
+
+def validation(config, form="plain"):
+    (part,) = validation_parts(config, form, print)
+    return list(part.pairs)
 
 
 def stored(folder, split):
@@ -89,10 +101,8 @@ def test_as_many_pairs_are_held_out_as_asked_but_at_most_a_tenth(
     files, count, valid_pairs, held_out
 ):
     config = files(PAIRS[:count], f"{count}-{valid_pairs}.tsv", valid_pairs=valid_pairs)
-    training = list(training_pairs(config, Counter()))
-    validation = list(validation_pairs(config))
-    assert len(validation) == held_out
-    assert sorted(training + validation) == sorted(PAIRS[:count])
+    assert len(validation(config)) == held_out
+    assert sorted(training(config) + validation(config)) == sorted(PAIRS[:count])
 
 
 def test_one_pair_cannot_be_split(files, prepare):
@@ -103,14 +113,62 @@ def test_one_pair_cannot_be_split(files, prepare):
 def test_given_validation_files_leave_all_pairs_for_training(files):
     valid = files([("hello", "hallo")], "valid.tsv").source
     config = files(valid_source=valid)
-    assert list(training_pairs(config, Counter())) == PAIRS
-    assert list(validation_pairs(config)) == [("hello", "hallo")]
+    assert training(config) == PAIRS
+    assert validation(config) == [("hello", "hallo")]
 
 
 def test_reverse_turns_training_and_validation_round(files):
     there, back = files(), files(reverse=True)
-    for split in (partial(training_pairs, dropped=Counter()), validation_pairs):
-        assert list(split(back)) == [(b, a) for a, b in split(there)]
+    for split in (training, validation):
+        assert split(back) == [(b, a) for a, b in split(there)]
+
+
+def test_several_target_languages_are_told_by_a_tag(tmp_path, prepare):
+    sides = {"en": "one {}", "de": "eins {}", "fr": "un {}"}
+    for language, line in sides.items():
+        text = "".join(line.format(n) + "\n" for n in range(30))
+        (tmp_path / f"own.{language}").write_text(text, encoding="utf-8")
+    names = [str(tmp_path / f"own.{language}") for language in ("en", "en", "de", "fr")]
+    config = ParallelTextConfig(
+        corpus="files",
+        source=tuple(names[:2]),
+        target=tuple(names[2:]),
+        target_languages=("de", "fr"),
+        valid_pairs=2,
+    )
+    _, folder, _ = prepare(config)
+    tokenizer = SubwordTokenizer.load(folder / "tokenizer.json")
+    store = TokenStore(folder / "data/train")
+    targets = tokenizer.decode([store["target", n].tolist() for n in range(len(store))])
+    tags = {tokenizer.tag("de"): "eins", tokenizer.tag("fr"): "un"}
+    assert len(store) > 50
+    for number, target in enumerate(targets):
+        assert target.split()[0] == tags[int(store["source", number][0])]
+    with pytest.raises(UserError, match="no tag for the language 'it'"):
+        tokenizer.tag("it")
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"target_languages": ()}, "name at least one"),
+        ({"target_languages": ("de", "fr"), "reverse": True}, "cannot be reversed"),
+        ({"target_languages": ("de", "fr")}, "need data.target"),
+        ({"target_languages": ("de", "fr"), "target": ("a",)}, "2 target languages for 1 files"),
+        ({"corpus": "embedded", "source": (), "target_languages": ("fr",)}, "English-German"),
+        ({"corpus": "multi30k"}, "data.corpus is 'multi30k'"),
+    ],
+)
+def test_languages_that_fit_no_files_are_refused(settings, message):
+    values = {"corpus": "files", "source": ["own.en"], **settings}
+    with pytest.raises(UserError, match=message):
+        build(ParallelTextConfig, values, Origin("test"))
+
+
+def test_moses_form_is_what_the_model_sees_on_both_sides(files):
+    config = files([("The man's dog, it barks.", "Der Hund „bellt“."), ("x", "y")] * 10)
+    pairs = training(config, "moses-lowercase")
+    assert pairs[0] == ("the man 's dog , it barks .", 'der hund " bellt " .')
 
 
 def test_cleaning_is_on_request_and_counted(files, prepare):
@@ -216,10 +274,10 @@ def test_the_tokenizer_learns_from_a_stream(files, prepare, monkeypatch):
     learn = SubwordTokenizer.train
     seen = []
 
-    def watch(lines, config):
+    def watch(lines, config, tags):
         assert iter(lines) is lines, "a list would hold the whole corpus"
         seen.extend(lines)
-        return learn(iter(seen), config)
+        return learn(iter(seen), config, tags)
 
     monkeypatch.setattr(SubwordTokenizer, "train", watch)
     prepare(files())

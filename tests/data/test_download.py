@@ -1,0 +1,196 @@
+import gzip
+import hashlib
+import http.server
+import io
+import os
+import tarfile
+import threading
+import zipfile
+
+import pytest
+
+from landmark.core.errors import UserError
+from landmark.data import download
+from landmark.data.download import PublicFile, PublicSet, fetch, local_folder, unpack
+
+CONTENT = b"a sentence\n" * 1000
+SHA256 = hashlib.sha256(CONTENT).hexdigest()
+
+
+class Home:
+    """A public home on this machine: answers in turn, the last one for ever."""
+
+    def __init__(self, answers):
+        self.answers, self.asked = list(answers), []
+        home = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                home.asked.append(self.path)
+                status, promised, content = home.next()
+                self.send_response(status)
+                self.send_header("Content-Length", str(promised))
+                self.end_headers()
+                self.wfile.write(content)
+
+            def log_message(self, *words):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.url = f"http://127.0.0.1:{self.server.server_port}/text.gz"
+
+    def next(self):
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        return answer if isinstance(answer, tuple) else (200, len(answer), answer)
+
+
+@pytest.fixture
+def home(monkeypatch):
+    """Open homes that answer as told; they close after the test. Nobody waits between attempts."""
+    opened = []
+
+    def make(*answers):
+        opened.append(Home(answers))
+        return opened[-1]
+
+    monkeypatch.setattr(download.time, "sleep", lambda seconds: None)
+    yield make
+    for one in opened:
+        one.server.shutdown()
+        one.server.server_close()
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """A user with an empty cache and no LANDMARK_DATA."""
+    monkeypatch.delenv("LANDMARK_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "landmark"
+
+
+def public(url, sha256=SHA256):
+    return PublicSet("captions", "", "", (PublicFile("text.gz", url, sha256),))
+
+
+def notes(records):
+    return [record["text"] for record in records if record["kind"] == "note"]
+
+
+def test_a_set_is_downloaded_once_with_progress(home, cache):
+    place, records = home(CONTENT), []
+    found = fetch(public(place.url), records.append)
+    assert found["text.gz"].read_bytes() == CONTENT
+    assert found["text.gz"] == cache / "captions/text.gz"
+    assert records[-1] == {
+        "kind": "download", "name": "text.gz", "done": len(CONTENT), "total": len(CONTENT),
+    }  # fmt: skip
+    fetch(public(place.url), records.append)
+    assert len(place.asked) == 1
+
+
+def test_a_damaged_download_is_deleted_named_and_fetched_again(home, cache):
+    place, records = home(b"damaged", CONTENT), []
+    found = fetch(public(place.url), records.append)
+    assert found["text.gz"].read_bytes() == CONTENT
+    assert len(place.asked) == 2
+    (note,) = notes(records)
+    assert "text.gz" in note
+    assert "it came damaged" in note
+    assert "deleted" in note
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (b"damaged", "it came damaged"),
+        ((404, 0, b""), "Not Found"),
+        ((200, 99_999, b"cut"), "broke off|IncompleteRead"),
+    ],
+)
+def test_a_download_that_never_succeeds_leaves_nothing_and_says_why(home, cache, answer, reason):
+    place = home(answer)
+    with pytest.raises(UserError, match=reason) as caught:
+        fetch(public(place.url), lambda record: None)
+    assert place.url in str(caught.value)
+    assert "LANDMARK_DATA" in str(caught.value)
+    assert len(place.asked) == download.ATTEMPTS
+    assert list((cache / "captions").iterdir()) == []
+
+
+def test_no_connection_is_one_clear_line(cache, home):
+    with pytest.raises(UserError, match=r"could not be downloaded .*refused"):
+        fetch(public("http://127.0.0.1:9/text.gz"), lambda record: None)
+
+
+def test_a_local_folder_is_used_instead_and_checked(tmp_path, monkeypatch, cache):
+    folder = tmp_path / "data" / "captions"
+    folder.mkdir(parents=True)
+    monkeypatch.setenv("LANDMARK_DATA", str(tmp_path / "data"))
+    (folder / "text.gz").write_bytes(CONTENT)
+    assert fetch(public("http://nowhere.invalid"), print)["text.gz"] == folder / "text.gz"
+    (folder / "text.gz").write_bytes(CONTENT[:-1])
+    with pytest.raises(UserError, match=r"captions/text\.gz: is not the original"):
+        fetch(public("http://nowhere.invalid"), print)
+
+
+def test_a_data_folder_that_is_not_there_is_named(monkeypatch, tmp_path):
+    monkeypatch.setenv("LANDMARK_DATA", str(tmp_path / "gone"))
+    with pytest.raises(UserError, match=r"LANDMARK_DATA names .*gone, which is no folder"):
+        local_folder("captions")
+
+
+def test_without_a_known_digest_a_later_change_is_warned_of(home, cache):
+    place, records = home(CONTENT, CONTENT + b"more"), []
+    path = fetch(public(place.url, None), records.append)["text.gz"]
+    fetch(public(place.url, None), records.append)
+    assert notes(records) == []
+    path.unlink()
+    fetch(public(place.url, None), records.append)
+    (note,) = notes(records)
+    assert "has changed since its first download" in note
+
+
+def packed_tar(path, name, content=b"x"):
+    with tarfile.open(path, "w:gz") as archive:
+        member = tarfile.TarInfo(name)
+        member.size = len(content)
+        archive.addfile(member, io.BytesIO(content))
+    return path
+
+
+def packed_zip(path, name, content=b"x"):
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(name, content)
+    return path
+
+
+@pytest.mark.parametrize("pack", [packed_tar, packed_zip])
+def test_an_archive_is_unpacked_into_its_folder(tmp_path, pack):
+    folder = unpack(pack(tmp_path / "a", "inner/text", b"words"), tmp_path / "out")
+    assert (folder / "inner/text").read_bytes() == b"words"
+    assert unpack(tmp_path / "a", tmp_path / "out") == folder
+
+
+@pytest.mark.parametrize("pack", [packed_tar, packed_zip])
+def test_a_member_outside_the_folder_is_refused_and_nothing_written(tmp_path, pack):
+    with pytest.raises(UserError, match=r"'\.\./outside' points outside its folder"):
+        unpack(pack(tmp_path / "bad", "../outside"), tmp_path / "out")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad"]
+
+
+@pytest.mark.parametrize("name", ["/etc/landmark", "c:/landmark", "a\\..\\..\\b"])
+def test_zips_have_other_ways_outside(tmp_path, name):
+    with pytest.raises(UserError, match="points outside its folder"):
+        unpack(packed_zip(tmp_path / "bad", name), tmp_path / "out")
+
+
+def test_a_damaged_archive_is_named(tmp_path):
+    path = packed_tar(tmp_path / "bad.tgz", "inner/text", os.urandom(10_000))
+    path.write_bytes(path.read_bytes()[:-5000])
+    with pytest.raises(UserError, match=r"bad\.tgz: cannot be unpacked"):
+        unpack(path, tmp_path / "out")
+    path.write_bytes(gzip.compress(b"no archive"))
+    with pytest.raises(UserError, match=r"bad\.tgz: cannot be unpacked"):
+        unpack(path, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
