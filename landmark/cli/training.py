@@ -42,6 +42,9 @@ def train(
     clean: Annotated[
         bool, typer.Option("--clean", help="Drop empty, long, lopsided and repeated pairs.")
     ] = False,
+    init_from: Annotated[
+        Path | None, typer.Option(help="Begin with this run's weights and vocabulary: fine-tune.")
+    ] = None,
     device: Annotated[str | None, typer.Option(help="cpu, cuda, …")] = None,
     tensorboard: Annotated[
         bool, typer.Option("--tensorboard", help="Also write TensorBoard event files.")
@@ -60,6 +63,8 @@ def train(
     settings = _data_overrides(files, reverse, clean) + list(overrides or [])
     if device:
         settings.append(f"device={device}")
+    if init_from:
+        settings.append(f"init_from={json.dumps(str(init_from))}")
     return run_training(recipe, run, settings, resume, tensorboard, profile)
 
 

@@ -147,13 +147,7 @@ def prepare_translation(
     if config.corpus == "files":
         _check_files(config)
     form = tokenizer_config.form
-    if tokenizer_config.file:
-        tokenizer = SubwordTokenizer.load(Path(tokenizer_config.file))
-    else:
-        report({"kind": "note", "text": "training the tokenizer"})
-        parts = training_parts(config, form, Counter(), report)
-        lines = (line for part in parts for pair in part.pairs for line in pair)
-        tokenizer = SubwordTokenizer.train(lines, tokenizer_config, config.tags)
+    tokenizer = _tokenizer(config, tokenizer_config, report)
     tokenizer.save(folder / "tokenizer.json")
     dropped: Counter[str] = Counter()
     words: set[str] = set()
@@ -183,6 +177,22 @@ def prepare_translation(
         {"kind": "data", **counts, "left_out": dict(dropped), "valid_left_out": dict(valid_dropped)}
     )
     return len(tokenizer)
+
+
+def _tokenizer(
+    config: ParallelTextConfig, settings: TokenizerConfig, report: Report
+) -> SubwordTokenizer:
+    """The one that a file holds, extended if that is asked for; or one learnt from the data."""
+    parts = training_parts(config, settings.form, Counter(), report)
+    lines = (line for part in parts for pair in part.pairs for line in pair)
+    if not settings.file:
+        report({"kind": "note", "text": "training the tokenizer"})
+        return SubwordTokenizer.train(lines, settings, config.tags)
+    tokenizer = SubwordTokenizer.load(Path(settings.file))
+    if not settings.extend:
+        return tokenizer
+    report({"kind": "note", "text": f"learning up to {settings.extend} new subwords"})
+    return tokenizer.extended(lines, settings.extend)
 
 
 def _check_files(config: ParallelTextConfig) -> None:

@@ -5,7 +5,10 @@ vocabulary for both languages. A space is put before the text, so that a word ha
 wherever it stands, and taken away again after decoding.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated
 
@@ -31,6 +34,8 @@ class TokenizerConfig:
     """Most entries of the shared vocabulary; small corpora may fill fewer."""
     file: str | None = None
     """An existing tokenizer.json to use instead of training one."""
+    extend: Annotated[int, Field(ge=0)] = 0
+    """New entries to learn from the data on top of an existing tokenizer's."""
     form: FormName = "plain"
     """What is cut: the text as it stands, or as papers prepared it (moses-lowercase)."""
 
@@ -65,6 +70,32 @@ class SubwordTokenizer:
         )
         backend.train_from_iterator((f" {line}" for line in lines), trainer)
         return cls(backend)
+
+    def extended(self, lines: Iterable[str], count: int) -> "SubwordTokenizer":
+        """The same vocabulary with up to `count` more merges, learnt from lines of text.
+
+        They come after all others, so text without the new entries is cut as before.
+        """
+        table = json.loads(self.backend.to_str())
+        vocabulary, merges = table["model"]["vocab"], table["model"]["merges"]
+        for left, right in learn_merges(self._piece_counts(lines), count, set(vocabulary)):
+            vocabulary[left + right] = len(vocabulary)
+            merges.append([left, right])
+        return SubwordTokenizer(Tokenizer.from_str(json.dumps(table)))
+
+    def _piece_counts(self, lines: Iterable[str]) -> dict[tuple[str, ...], int]:
+        """How often each word occurs, as the tokens it is cut into now."""
+        counts: Counter[str] = Counter()
+        for line in lines:
+            counts.update(p for p, _ in self.backend.pre_tokenizer.pre_tokenize_str(f" {line}"))
+        cut = self.backend.model.tokenize
+        return {tuple(t.value for t in cut(piece)): count for piece, count in counts.items()}
+
+    def halves(self, first: int) -> list[tuple[int, int]]:
+        """For each entry from `first` on, all learnt by merging: the two it was made of."""
+        model = json.loads(self.backend.to_str())["model"]
+        merges = model["merges"][len(model["merges"]) - (len(self) - first) :]
+        return [(model["vocab"][left], model["vocab"][right]) for left, right in merges]
 
     @classmethod
     def load(cls, path: Path) -> "SubwordTokenizer":
@@ -108,6 +139,41 @@ class SubwordTokenizer:
     def pieces(self, numbers: Sequence[int]) -> list[str]:
         """Each token as readable text of its own, for figures."""
         return [self.backend.decode([number], skip_special_tokens=False) for number in numbers]
+
+
+def learn_merges(
+    words: Mapping[tuple[str, ...], int], count: int, known: Set[str]
+) -> Iterator[tuple[str, str]]:
+    """Byte-pair encoding carried on: the commonest pair of neighbours becomes one, and again.
+
+    A pair that occurs once, or whose whole is known already, is no gain.
+    """
+    cut = dict(words)
+    made: set[str] = set()
+    while len(made) < count:
+        pairs: Counter[tuple[str, str]] = Counter()
+        for word, frequency in cut.items():
+            for pair in pairwise(word):
+                pairs[pair] += frequency
+        useful = {p: n for p, n in pairs.items() if n > 1 and "".join(p) not in known | made}
+        if not useful:
+            return
+        best = max(useful, key=lambda pair: (useful[pair], pair))
+        made.add("".join(best))
+        cut = {_merged(word, best): frequency for word, frequency in cut.items()}
+        yield best
+
+
+def _merged(word: tuple[str, ...], pair: tuple[str, str]) -> tuple[str, ...]:
+    """A word with every occurrence of a pair put together, from the left."""
+    joined: list[str] = []
+    rest = list(reversed(word))
+    while rest:
+        token = rest.pop()
+        if rest and (token, rest[-1]) == pair:
+            token += rest.pop()
+        joined.append(token)
+    return tuple(joined)
 
 
 def _tag(language: str) -> str:

@@ -31,6 +31,8 @@ class RunConfig:
     """cpu, cuda, …; auto takes an accelerator if there is one."""
     threads: Annotated[int, Field(ge=1)] | None = None
     """CPU threads; null leaves it to torch. Results are bit-equal only at the same number."""
+    init_from: str | None = None
+    """A run directory whose weights (and shape, and vocabulary) to begin with: fine-tuning."""
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
     schedule: ScheduleConfig = field(default_factory=ScheduleConfig)
     trainer: TrainerConfig = field(default_factory=TrainerConfig)

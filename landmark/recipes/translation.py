@@ -34,6 +34,7 @@ from landmark.recipes.catalog import (
     add_system,
     recipe,
 )
+from landmark.recipes.fine_tuning import INITIAL, adopt, load_initial, save_initial
 
 
 @settings
@@ -51,15 +52,20 @@ class TranslationRun(RunConfig):
 
 def prepare(config: TranslationRun, folder: Path, report: Report) -> TranslationRun:
     """Tokenizer and token shards into the run folder; the model's vocabulary is the tokenizer's."""
+    if config.init_from:
+        config = adopt(config)
     size = prepare_translation(
         config.data, config.tokenizer, folder, config.model.max_length, report
     )
-    wanted = config.model.vocab_size
+    wanted = None if config.init_from else config.model.vocab_size
     if wanted not in (None, size):
         raise UserError(
             f"the vocabulary does not match: model.vocab_size is {wanted}, the tokenizer has {size}"
         )
-    return dataclasses.replace(config, model=dataclasses.replace(config.model, vocab_size=size))
+    model = dataclasses.replace(config.model, vocab_size=size)
+    if config.init_from:
+        save_initial(config.init_from, model, folder)
+    return dataclasses.replace(config, model=model)
 
 
 def assemble(config: TranslationRun, folder: Path, device: torch.device) -> Assembly:
@@ -67,6 +73,8 @@ def assemble(config: TranslationRun, folder: Path, device: torch.device) -> Asse
     tokenizer = SubwordTokenizer.load(folder / "tokenizer.json")
     torch.manual_seed(config.seed)
     model = Translator(config.model).to(device)
+    if config.init_from:
+        load_initial(model, folder)
     schedule = partial(
         learning_rate,
         config.schedule,
@@ -106,7 +114,7 @@ TASKS.add(
         lambda config: data_digest(config.data),
         prepare,
         assemble,
-        prepared=("tokenizer.json", "words.txt", "data"),
+        prepared=("tokenizer.json", "words.txt", "data", INITIAL),
         assets=("tokenizer.json",),
     ),
 )

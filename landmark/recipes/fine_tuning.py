@@ -1,0 +1,85 @@
+"""Beginning from another run's weights, with its vocabulary or one extended by new entries."""
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from landmark.core.errors import UserError
+from landmark.data.tokenizer import SubwordTokenizer
+from landmark.engine.checkpoint import load_module, load_tensors, save_checkpoint
+from landmark.engine.run import Run
+from landmark.engine.session import MODEL, load_player
+from landmark.models.transformer.translator import TransformerConfig, Translator
+from landmark.recipes.training import check_assets, load_config
+
+if TYPE_CHECKING:
+    from landmark.recipes.translation import TranslationRun
+
+INITIAL = "initial"
+"""The checkpoint of a run folder that training begins from: the run needs no other any more."""
+
+
+def adopt(config: "TranslationRun") -> "TranslationRun":
+    """The shape, vocabulary and text form of the run to begin from; the rest stays as it is."""
+    old = _open(config)
+    run = str(config.init_from)
+    if config.data.tags != old.data.tags or config.data.languages != old.data.languages:
+        raise UserError(
+            f"{run}: translates {_direction(old)}, not {_direction(config)}: "
+            "fine-tuning keeps the languages (data.source_language, data.target_languages)"
+        )
+    model = dataclasses.replace(
+        old.model,
+        dropout=config.model.dropout,
+        activation_checkpointing=config.model.activation_checkpointing,
+    )
+    tokenizer = dataclasses.replace(
+        config.tokenizer, file=str(Path(run) / "tokenizer.json"), form=old.tokenizer.form
+    )
+    return dataclasses.replace(config, model=model, tokenizer=tokenizer)
+
+
+def _open(config: "TranslationRun") -> "TranslationRun":
+    run = Run.open(Path(str(config.init_from)))
+    old = load_config(run)
+    if old.task != config.task:
+        raise UserError(f"{run.folder}: is a run of task {old.task!r}, not of {config.task!r}")
+    check_assets(run)
+    return old  # type: ignore[return-value]
+
+
+def _direction(config: "TranslationRun") -> str:
+    source, target = config.data.languages
+    return f"from {source} into {', '.join(config.data.tags) or target}"
+
+
+@torch.no_grad()
+def save_initial(run: str, shape: TransformerConfig, folder: Path) -> None:
+    """Put the weights to begin with into a run folder, with rows for new vocabulary entries."""
+    checkpoint = Run.open(Path(run)).find_checkpoint()
+    weights = load_player(checkpoint, "model")
+    tokenizer = SubwordTokenizer.load(folder / "tokenizer.json")
+    with torch.device("meta"):
+        wanted = {name: tensor.shape for name, tensor in Translator(shape).named_parameters()}
+    for name, tensor in weights.items():
+        if name in wanted and len(wanted[name]) == 2 and wanted[name][0] > len(tensor) > 0:
+            weights[name] = _extended(tensor, tokenizer)
+    facts = {"step": 0, "from": str(checkpoint)}
+    save_checkpoint(folder / INITIAL, {MODEL: weights}, facts)
+
+
+def _extended(rows: Tensor, tokenizer: SubwordTokenizer) -> Tensor:
+    """Embeddings with a row for each new entry: the mean of the two it was merged of."""
+    grown = torch.cat((rows, rows.new_zeros(len(tokenizer) - len(rows), rows.shape[1])))
+    for number, halves in enumerate(tokenizer.halves(len(rows)), len(rows)):
+        grown[number] = grown[list(halves)].mean(0)
+    return grown
+
+
+def load_initial(model: Translator, folder: Path) -> None:
+    """Take up the weights that a run folder says to begin with."""
+    with torch.no_grad():
+        load_module(model, load_tensors(folder / INITIAL, MODEL), folder / INITIAL)
