@@ -8,10 +8,12 @@ from pydantic import Field
 from torch import Tensor
 
 from landmark.core.configuration import settings
+from landmark.decoding.extension import keep_in_place, likeliest
+from landmark.decoding.prefix import Prefixes
 from landmark.decoding.speaker import Hypothesis, Speaker, SpeakerState, penalize
 
-Chooser = Callable[[Tensor], Tensor]
-"""Log-probabilities (R, V) to the tokens to say (R,)."""
+Chooser = Callable[[Tensor, Tensor, int], Tensor]
+"""Log-probabilities (R, V), the rows' numbers (R,) and the step (from 1) to tokens to say (R,)."""
 
 
 @settings
@@ -26,9 +28,9 @@ class SamplingConfig:
     """Draw only from the likeliest tokens that together have this probability."""
 
 
-def choose_greedily(log_probabilities: Tensor) -> Tensor:
+def choose_greedily(log_probabilities: Tensor, numbers: Tensor, step: int) -> Tensor:
     """The likeliest token."""
-    return log_probabilities.argmax(-1)
+    return likeliest(log_probabilities.new_zeros(len(numbers), 1), log_probabilities, 1).words[:, 0]
 
 
 def restrict(log_probabilities: Tensor, config: SamplingConfig) -> Tensor:
@@ -50,11 +52,17 @@ def restrict(log_probabilities: Tensor, config: SamplingConfig) -> Tensor:
     return logits.softmax(-1)
 
 
-def sampler(config: SamplingConfig, generator: torch.Generator | None = None) -> Chooser:
-    """A chooser that draws from the restricted distribution."""
+def sampler(config: SamplingConfig, uniform: Tensor) -> Chooser:
+    """A chooser that draws from the restricted distribution.
 
-    def choose(log_probabilities: Tensor) -> Tensor:
-        return torch.multinomial(restrict(log_probabilities, config), 1, generator=generator)[:, 0]
+    uniform: numbers in [0, 1), one for each row and step, which alone decide its draw. (R, L)
+    """
+
+    def choose(log_probabilities: Tensor, numbers: Tensor, step: int) -> Tensor:
+        shares = restrict(log_probabilities, config).cumsum(-1)
+        # Just past u of the way: a token of probability 0 is never met.
+        point = uniform[numbers, step - 1, None] * shares[:, -1:]
+        return torch.searchsorted(shares, point, right=True)[:, 0]
 
     return choose
 
@@ -69,33 +77,38 @@ def decode_stepwise(
     choose: Chooser = choose_greedily,
     length_penalty: float = 0.0,
     device: torch.device | None = None,
+    prefixes: Prefixes | None = None,
 ) -> list[Hypothesis]:
     """Speak each sentence to its end token or its limit; finished ones leave the batch."""
     count = len(max_lengths)
-    limits = torch.tensor(max_lengths, device=device)
-    said: list[list[int]] = [[] for _ in range(count)]
-    totals, lengths = [0.0] * count, [0] * count
+    limits = torch.tensor(max_lengths, dtype=torch.int64, device=device)
+    said = torch.full((count, max(max_lengths, default=0)), end, device=device)
+    totals = torch.zeros(count, dtype=torch.float64, device=device)
     active = torch.arange(count, device=device)
     tokens = torch.full((count,), begin, device=device)
     length = 0
     while len(active):
         length += 1
         log_probabilities = speaker.step(tokens, state).log_softmax(-1)
-        tokens = choose(log_probabilities)
-        gained = log_probabilities.gather(1, tokens[:, None])[:, 0]
-        for sentence, token, gain in zip(
-            active.tolist(), tokens.tolist(), gained.tolist(), strict=True
-        ):
-            totals[sentence] += gain
-            lengths[sentence] = length
-            if token != end:
-                said[sentence].append(token)
-        going = ((tokens != end) & (limits[active] > length)).nonzero()[:, 0]
-        if len(going) < len(active):
+        tokens = choose(log_probabilities, active, length)
+        if prefixes and (forced := prefixes.at(length, active)):
+            tokens = torch.where(forced[1], forced[0], tokens)
+        totals[active] += log_probabilities.gather(1, tokens[:, None])[:, 0].double()
+        said[active, length - 1] = tokens
+        is_going = (tokens != end) & (limits[active] > length)
+        if not is_going.all():
+            going = keep_in_place(is_going)
             active, tokens = active[going], tokens[going]
             state.select_rows(going)
             state.select_sentences(going)
     return [
-        Hypothesis(tuple(words), total, total / penalize(length, length_penalty))
-        for words, total, length in zip(said, totals, lengths, strict=True)
+        _hypothesis(words[:limit], total, end, length_penalty)
+        for words, total, limit in zip(said.tolist(), totals.tolist(), max_lengths, strict=True)
     ]
+
+
+def _hypothesis(words: list[int], total: float, end: int, penalty: float) -> Hypothesis:
+    """What was said up to the end token or the limit."""
+    spoken = words.index(end) if end in words else len(words)
+    length = min(spoken + 1, len(words))  # with the end token
+    return Hypothesis(tuple(words[:spoken]), total, total / penalize(length, penalty))

@@ -9,6 +9,7 @@ noise in its place would be blown up by Adam to full steps that no two layouts o
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -18,6 +19,7 @@ from landmark.layers.cache import KeyValueCache, Memory
 from landmark.layers.packing import Packing
 
 Observer = Callable[[Tensor], None]
+_SHORT = 64  # tokens; at 100, the fused kernel is the faster one on a CPU too
 
 
 def attention_weights(
@@ -81,9 +83,12 @@ class MultiHeadAttention(nn.Module):
 
     def step(self, x: Tensor, cache: KeyValueCache) -> Tensor:
         """Attend from the newest token of each row to all its tokens so far. x: (R, D)"""
-        query, key, value = self._split(self._project(x)[:, None], 3)  # (R, H, 1, D/H)
+        # The keys' bias may as well be added here, which saves leaving it out.
+        projected = F.linear(x, self.input.weight, self.input.bias)
+        query, key, value = self._split(projected.view(-1, cache.beams, 3 * self.hidden_size), 3)
         keys, values = cache.append(key, value)
-        return self.output(self._attend(query, keys, values, None, False)[:, 0])
+        bias = None if cache.lineage is None else cache.lineage.bias
+        return self.output(self._attend_newest(query, keys, values, bias).view(x.shape))
 
     def cross_step(self, x: Tensor, memory: Memory) -> Tensor:
         """Attend from the newest tokens to the memory. x: (R, D), R a multiple of its sentences.
@@ -92,8 +97,26 @@ class MultiHeadAttention(nn.Module):
         """
         grid = x.view(len(memory.keys), -1, self.hidden_size)  # (B, beams, D)
         query = self._split(self._project_query(grid), 1)[0]
-        attended = self._attend(query, memory.keys, memory.values, memory.visible, False)
-        return self.output(attended.reshape(x.shape))
+        attended = self._attend_newest(query, memory.keys, memory.values, memory.bias)
+        return self.output(attended.view(x.shape))
+
+    def _attend_newest(
+        self, query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None
+    ) -> Tensor:
+        """Equation 1 written out: for a few queries a sentence faster than the fused kernel."""
+        query = query * self.head_size**-0.5
+        if query.shape[2] == 1:  # a product with one row is no work for matrix multiplication
+            scores = (query * key).sum(-1)[:, :, None]
+        else:
+            scores = query @ key.transpose(-2, -1)
+        weights = (scores if bias is None else scores + bias).softmax(-1)  # (B, H, beams, S)
+        if self.observer is not None:
+            self.observer(weights.detach())
+        if query.shape[2] == 1:
+            mixed = (weights.transpose(-2, -1) * value).sum(-2, keepdim=True)
+        else:
+            mixed = weights @ value
+        return mixed.transpose(1, 2).reshape(len(query), -1, self.hidden_size)
 
     def _project(self, x: Tensor) -> Tensor:
         return F.linear(x, self.input.weight, self._bias())
@@ -117,13 +140,58 @@ class MultiHeadAttention(nn.Module):
     def _attend(
         self, query: Tensor, key: Tensor, value: Tensor, visible: Tensor | None, causal: bool
     ) -> Tensor:
-        """Weighted mean of values: the fused kernel, or the written-out one for an observer."""
-        if self.observer is None:
-            mixed = F.scaled_dot_product_attention(
-                query, key, value, attn_mask=visible, is_causal=causal
-            )
-        else:
+        """Weighted mean of values: written out for an observer, by the fastest kernel otherwise."""
+        if self.observer is not None:
             weights = attention_weights(query, key, visible, causal)
             self.observer(weights.detach())
             mixed = weights @ value
+        elif self.training and _is_short(query, key):
+            mixed = _ShortAttention.apply(query, key, value, visible, causal)
+        else:
+            mixed = F.scaled_dot_product_attention(
+                query, key, value, attn_mask=visible, is_causal=causal
+            )
         return mixed.transpose(1, 2).reshape(query.shape[0], query.shape[2], self.hidden_size)
+
+
+def _is_short(query: Tensor, key: Tensor) -> bool:
+    """Whether the fused kernel, made for long sequences, is the slower one in training."""
+    eager = not torch.is_autocast_enabled("cpu") and not torch.compiler.is_compiling()
+    return eager and query.device.type == "cpu" and max(query.shape[2], key.shape[2]) <= _SHORT
+
+
+class _ShortAttention(torch.autograd.Function):
+    """Equation 1 that keeps its weights, which makes the backward pass four plain products.
+
+    query: (B, H, T, D), key and value: (B, H, S, D), visible: (B, 1, 1, S) or None.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, query: Tensor, key: Tensor, value: Tensor, visible: Tensor | None, causal: bool
+    ) -> Tensor:
+        shape, sources = query.shape, key.shape[2]
+        query, key, value = (x.reshape(-1, *x.shape[2:]) for x in (query, key, value))
+        scores = torch.bmm(query, key.transpose(1, 2)).mul_(shape[-1] ** -0.5)
+        grid = scores.view(*shape[:2], -1, sources)
+        if causal:
+            grid += scores.new_full(grid.shape[2:], -math.inf).triu_(1)
+        if visible is not None:
+            grid += torch.zeros_like(visible, dtype=grid.dtype).masked_fill_(~visible, -math.inf)
+        weights = scores.softmax(-1)
+        ctx.save_for_backward(query, key, value, weights)
+        ctx.heads = shape[:2]
+        return torch.bmm(weights, value).view(shape)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Any:
+        query, key, value, weights = ctx.saved_tensors
+        gradient = gradients[0].reshape(query.shape)
+        to_weights = torch.bmm(gradient, value.transpose(1, 2))
+        to_scores = torch.ops.aten._softmax_backward_data(to_weights, weights, -1, weights.dtype)
+        to_scores.mul_(query.shape[-1] ** -0.5)
+        to_query = torch.bmm(to_scores, key)
+        to_key = torch.bmm(to_scores.transpose(1, 2), query)
+        to_value = torch.bmm(weights.transpose(1, 2), gradient)
+        split = (x.view(*ctx.heads, *x.shape[1:]) for x in (to_query, to_key, to_value))
+        return *split, None, None

@@ -1,33 +1,79 @@
 """Keys and values of the tokens said so far, allocated once and filled step by step."""
 
+import math
+from functools import cached_property
+
 import torch
 from torch import Tensor
 
 
-class KeyValueCache:
-    """The self-attention memory of one layer for R rows (sentences x beams) of at most L tokens."""
+class Lineage:
+    """Which of a sentence's cached tokens each of its K beams descends from.
 
-    def __init__(self, rows: int, num_heads: int, max_length: int, head_size: int, like: Tensor):
-        shape = (rows, num_heads, max_length, head_size)
+    The beams of a sentence put their tokens into one shared cache, K a step, and never move them:
+    when beams are reordered, only this table is. One table serves all layers.
+    """
+
+    def __init__(self, rows: int, beams: int, max_length: int, like: Tensor) -> None:
+        self.beams, self.length = beams, 0
+        shape = (rows, max_length * beams)
+        self._bias = torch.full(shape, -math.inf, dtype=like.dtype, device=like.device)
+
+    def grow(self) -> None:
+        """Make room for a step: the newest token of each beam is its own."""
+        start, self.length = self.length, self.length + self.beams
+        newest = self._bias.view(-1, self.beams, self._bias.shape[1])[:, :, start : self.length]
+        newest.diagonal(dim1=1, dim2=2).zero_()
+
+    def select(self, rows: Tensor) -> None:
+        """Keep these rows in this order; a row may repeat, but stays with its sentence."""
+        self._bias = self._bias.index_select(0, rows)
+
+    @property
+    def bias(self) -> Tensor:
+        """What to add to scores: 0 for a beam's own tokens, -inf elsewhere. (B, 1, K, T * K)"""
+        filled = self._bias[:, : self.length]
+        return filled.view(-1, self.beams, self.length)[:, None]
+
+
+class KeyValueCache:
+    """The self-attention memory of one layer for R rows of at most L tokens.
+
+    With a lineage, a row is a sentence and a step adds one token for each of its beams.
+    """
+
+    def __init__(
+        self,
+        rows: int,
+        num_heads: int,
+        max_length: int,
+        head_size: int,
+        like: Tensor,
+        lineage: Lineage | None = None,
+    ):
+        self.lineage = lineage
+        self.beams = 1 if lineage is None else lineage.beams
+        shape = (rows, num_heads, max_length * self.beams, head_size)
         self._keys = torch.empty(shape, dtype=like.dtype, device=like.device)
         self._values = torch.empty_like(self._keys)
         self.rows = rows
         self.length = 0
 
     def append(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-        """Add one token's key and value, each (R, H, 1, D); returns all so far, (R, H, T, D)."""
-        self._keys[: self.rows, :, self.length] = key[:, :, 0]
-        self._values[: self.rows, :, self.length] = value[:, :, 0]
-        self.length += 1
+        """Add a token's key and value a beam, each (R, H, K, D); returns all, (R, H, T * K, D)."""
+        start, self.length = self.length, self.length + self.beams
+        self._keys[: self.rows, :, start : self.length] = key
+        self._values[: self.rows, :, start : self.length] = value
         return self._keys[: self.rows, :, : self.length], self._values[
             : self.rows, :, : self.length
         ]
 
     def select(self, rows: Tensor) -> None:
-        """Keep these rows in this order (a row may repeat); storage is reused."""
+        """Keep these rows in this order (a row may repeat); only those that move are copied."""
+        moved = (rows != torch.arange(len(rows), device=rows.device)).nonzero()[:, 0]
         for storage in (self._keys, self._values):
-            kept = storage[: self.rows, :, : self.length].index_select(0, rows)
-            storage[: len(rows), :, : self.length] = kept
+            filled = storage[:, :, : self.length]
+            filled.index_copy_(0, moved, filled.index_select(0, rows[moved]))
         self.rows = len(rows)
 
 
@@ -43,3 +89,12 @@ class Memory:
         self.values = self.values.index_select(0, sentences)
         if self.visible is not None:
             self.visible = self.visible.index_select(0, sentences)
+        self.__dict__.pop("bias", None)
+
+    @cached_property
+    def bias(self) -> Tensor | None:
+        """What to add to scores: 0 where a token is, -inf where none is. (B, 1, 1, S)"""
+        if self.visible is None:
+            return None
+        hidden = torch.zeros_like(self.visible, dtype=self.keys.dtype)
+        return hidden.masked_fill_(~self.visible, -math.inf)

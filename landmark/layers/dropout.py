@@ -33,5 +33,6 @@ def keep_mask(x: Tensor, probability: float) -> Tensor:
     draws = torch.empty((x.numel() + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
     sixteen_bits = draws.view(torch.int16)[: x.numel()].view(x.shape)
     threshold = min(round(probability * _LEVELS), _LEVELS - 1)
-    kept = sixteen_bits >= threshold - _LEVELS // 2
-    return kept.to(x.dtype).mul_(_LEVELS / (_LEVELS - threshold))
+    # Compared straight into numbers: booleans would cost twice as much to make and convert.
+    kept = torch.ge(sixteen_bits, threshold - _LEVELS // 2, out=torch.empty_like(x))
+    return kept.mul_(_LEVELS / (_LEVELS - threshold))

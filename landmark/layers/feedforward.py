@@ -16,5 +16,5 @@ class FeedForward(nn.Module):
             nn.init.zeros_(layer.bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        contracted: Tensor = self.contract(F.relu(self.expand(x)))
+        contracted: Tensor = self.contract(F.relu(self.expand(x), inplace=True))
         return contracted

@@ -48,9 +48,11 @@ class _ChunkedLoss(torch.autograd.Function):
         hidden_gradient = torch.empty_like(hidden) if learning else None
         weight_gradient = torch.zeros_like(weight, dtype=dtype) if learning else None
         rows = max(1, _CHUNK_ELEMENTS // weight.shape[0])
+        buffer = hidden.new_empty(min(rows, len(hidden)), len(weight))
         for start in range(0, len(hidden), rows):
             part = slice(start, start + rows)
-            logits = (hidden[part] @ weight.T).to(dtype)
+            tokens = len(labels[part])
+            logits = torch.mm(hidden[part], weight.T, out=buffer[:tokens]).to(dtype)
             sums += _measure(logits, labels[part], smoothing)
             if hidden_gradient is not None and weight_gradient is not None:
                 gradient = logits.to(hidden.dtype)  # _measure turned the logits into this
@@ -59,7 +61,12 @@ class _ChunkedLoss(torch.autograd.Function):
                     weight_gradient.addmm_(gradient.T, hidden[part])
                 else:
                     weight_gradient += gradient.T @ hidden[part]
-        if weight_gradient is not None:
+        # The even part of the target, e/V, is the same everywhere: it needs no pass over logits.
+        total_hidden, mean_weight = hidden.sum(0, dtype=dtype), weight.mean(0, dtype=dtype)
+        sums[0] -= smoothing * (total_hidden * mean_weight).sum()
+        if hidden_gradient is not None and weight_gradient is not None:
+            hidden_gradient -= smoothing * mean_weight
+            weight_gradient -= smoothing / len(weight) * total_hidden
             weight_gradient = weight_gradient.to(weight.dtype)
         ctx.save_for_backward(hidden_gradient, weight_gradient)
         loss_sum, nll_sum, correct = sums.clone().unbind()
@@ -80,20 +87,15 @@ class _ChunkedLoss(torch.autograd.Function):
 
 
 def _measure(logits: Tensor, labels: Tensor, smoothing: float) -> Tensor:
-    """The three sums of a chunk; overwrites logits by d loss_sum / d logits."""
+    """The three sums of a chunk, and in place of logits d loss_sum / d logits; neither with e/V."""
     label_logits = logits.gather(1, labels[:, None])[:, 0]
-    mean_logits = logits.mean(1) if smoothing else label_logits
     peak = logits.amax(1)
-    exponentials = logits.sub_(peak[:, None]).exp_()
-    normalizer = exponentials.sum(1)
-    log_normalizer = normalizer.log() + peak
-    # Smoothed target q = (1 - e) onehot + e/V: loss = log Z - sum_v q_v logit_v.
+    probabilities = torch.softmax(logits, 1, out=logits)
+    # The largest of exp(logit - peak) / sum is 1 / sum.
+    log_normalizer = peak - probabilities.amax(1).log()
     nll = (log_normalizer - label_logits).sum()
-    spread = (log_normalizer - mean_logits).sum()
-    loss = (1 - smoothing) * nll + smoothing * spread
+    # Smoothed target q = (1 - e) onehot + e/V: loss = log Z - sum_v q_v logit_v.
+    loss = nll + smoothing * label_logits.sum()
     # d loss / d logits = softmax - q
-    exponentials.div_(normalizer[:, None])
-    if smoothing:
-        exponentials.sub_(smoothing / logits.shape[1])
-    exponentials[torch.arange(len(labels), device=labels.device), labels] -= 1 - smoothing
+    probabilities[torch.arange(len(labels), device=labels.device), labels] -= 1 - smoothing
     return torch.stack((loss, nll, (label_logits == peak).sum().to(nll.dtype)))

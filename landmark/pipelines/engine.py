@@ -8,9 +8,13 @@ import torch
 
 from landmark.data.pairs import cut_by_budget, pack_sources
 from landmark.decoding.beam_search import beam_search
+from landmark.decoding.constraints import PhraseGuide, beam_width
+from landmark.decoding.ensemble import Ensemble, EnsembleState
+from landmark.decoding.prefix import Prefixes
 from landmark.decoding.request import Request
-from landmark.decoding.speaker import Hypothesis
+from landmark.decoding.speaker import Hypothesis, Speaker
 from landmark.decoding.stepwise import (
+    Chooser,
     SamplingConfig,
     choose_greedily,
     decode_stepwise,
@@ -30,65 +34,125 @@ class Engine(Protocol):
         """Up to `beam` hypotheses of each request, best first; beam 1 is greedy."""
 
     def sample(
-        self, request: Request, draws: int, sampling: SamplingConfig, seed: int
-    ) -> list[Hypothesis]:
-        """Draws of one request, likeliest first, from random numbers of its own."""
+        self,
+        requests: Sequence[Request],
+        draws: int,
+        sampling: SamplingConfig,
+        seeds: Sequence[int],
+    ) -> list[list[Hypothesis]]:
+        """Draws of each request, likeliest first, from random numbers of its own seed."""
 
 
 class TorchEngine:
-    """Searches with the model itself, in batches of like length."""
+    """Searches with the model itself, or several of one vocabulary as one, in batches.
 
-    def __init__(self, model: Translator, begin: int, end: int, device: torch.device) -> None:
-        self.model, self.begin, self.end, self.device = model, begin, end, device
+    Requests with phrases are searched apart, in a beam as wide as the phrases need.
+    """
+
+    def __init__(
+        self,
+        models: Translator | Sequence[Translator],
+        begin: int,
+        end: int,
+        device: torch.device,
+    ) -> None:
+        self.models = [models] if isinstance(models, Translator) else list(models)
+        self.begin, self.end, self.device = begin, end, device
+        sizes = {model.config.vocab_size or 0 for model in self.models}
+        if len(sizes) != 1:
+            raise ValueError(f"an ensemble needs models of one vocabulary, not {sorted(sizes)}")
+        self.speaker: Speaker = self.models[0] if len(self.models) == 1 else Ensemble(self.models)
 
     def search(
         self, requests: Sequence[Request], beam: int, length_penalty: float
     ) -> list[list[Hypothesis]]:
         found: list[list[Hypothesis]] = [[] for _ in requests]
-        for numbers in _batches(requests):
-            batch = [requests[number] for number in numbers]
-            for number, best in zip(
-                numbers, self._search(batch, beam, length_penalty), strict=True
-            ):
-                found[number] = best
+        # The rows that each request needs; 0 for one without phrases.
+        widths = [
+            beam_width(request.phrases, beam) if request.phrases else 0 for request in requests
+        ]
+        for width in sorted(set(widths)):
+            numbers = [number for number, its in enumerate(widths) if its == width]
+            for batch in _batches(requests, numbers):
+                chosen = [requests[number] for number in batch]
+                best = self._search(chosen, width or beam, length_penalty, phrased=width > 0)
+                for number, hypotheses in zip(batch, best, strict=True):
+                    found[number] = hypotheses[:beam]
         return found
 
     def sample(
-        self, request: Request, draws: int, sampling: SamplingConfig, seed: int
-    ) -> list[Hypothesis]:
-        state = self._start([request] * draws, 1)
-        choose = sampler(sampling, torch.Generator(self.device).manual_seed(seed))
-        drawn = decode_stepwise(
-            self.model,
-            state,
-            [request.limit] * draws,
-            self.begin,
-            self.end,
-            choose,
-            device=self.device,
-        )
-        return sorted(drawn, key=lambda hypothesis: -hypothesis.score)
+        self,
+        requests: Sequence[Request],
+        draws: int,
+        sampling: SamplingConfig,
+        seeds: Sequence[int],
+    ) -> list[list[Hypothesis]]:
+        if any(request.phrases for request in requests):
+            raise ValueError("phrases are honoured by search, not by sampling")
+        found: list[list[Hypothesis]] = [[] for _ in requests]
+        for batch in _batches(requests, range(len(requests)), draws):
+            chosen = [requests[number] for number in batch]
+            uniform = self._uniform(chosen, draws, [seeds[number] for number in batch])
+            rows = [request for request in chosen for _ in range(draws)]
+            drawn = self._speak(rows, sampler(sampling, uniform), 0.0)
+            for place, number in enumerate(batch):
+                its = drawn[place * draws : (place + 1) * draws]
+                found[number] = sorted(its, key=lambda hypothesis: -hypothesis.score)
+        return found
 
-    def _search(self, batch: list[Request], beam: int, penalty: float) -> list[list[Hypothesis]]:
-        state, limits = self._start(batch, beam), [request.limit for request in batch]
-        ends = self.begin, self.end
+    def _search(
+        self, batch: list[Request], beam: int, penalty: float, phrased: bool
+    ) -> list[list[Hypothesis]]:
         if beam == 1:
-            greedy = decode_stepwise(
-                self.model, state, limits, *ends, choose_greedily, penalty, self.device
-            )
-            return [[hypothesis] for hypothesis in greedy]
-        return beam_search(self.model, state, limits, *ends, beam, penalty, self.device)
+            return [[hypothesis] for hypothesis in self._speak(batch, choose_greedily, penalty)]
+        limits = [request.limit for request in batch]
+        guide = None
+        if phrased:
+            phrases = [request.phrases for request in batch]
+            beginnings = [request.prefix for request in batch]
+            guide = PhraseGuide(phrases, limits, self.end, beam, beginnings, self.device)
+        prefixes, state = self._prefixes(batch), self._start(batch, beam)
+        search = (self.speaker, state, limits, self.begin, self.end, beam, penalty, self.device)
+        return beam_search(*search, prefixes, guide)
+
+    def _speak(self, batch: list[Request], choose: Chooser, penalty: float) -> list[Hypothesis]:
+        limits = [request.limit for request in batch]
+        prefixes, state = self._prefixes(batch), self._start(batch, 1)
+        ends = (self.begin, self.end)
+        return decode_stepwise(
+            self.speaker, state, limits, *ends, choose, penalty, self.device, prefixes
+        )
+
+    def _prefixes(self, batch: list[Request]) -> Prefixes | None:
+        """The batch's prefixes, if it has any."""
+        beginnings = [request.prefix for request in batch]
+        limits = [request.limit for request in batch]
+        return Prefixes(beginnings, limits, self.end, self.device) if any(beginnings) else None
+
+    def _uniform(self, batch: list[Request], draws: int, seeds: list[int]) -> torch.Tensor:
+        """Numbers in [0, 1) for each draw and step, those of a request by its seed alone."""
+        longest = max(request.limit for request in batch)
+        numbers = torch.zeros(len(batch), draws, longest)
+        for row, request, seed in zip(numbers, batch, seeds, strict=True):
+            generator = torch.Generator().manual_seed(seed)
+            row[:, : request.limit] = torch.rand(draws, request.limit, generator=generator)
+        return numbers.flatten(0, 1).to(self.device)
 
     @torch.inference_mode()
     def _start(self, batch: list[Request], rows: int) -> Any:
         packed, packing = pack_sources([request.source for request in batch], self.end)
         longest = max(request.limit for request in batch)
-        return self.model.start(packed.to(self.device), packing.to(self.device), rows, longest)
+        source, packing = packed.to(self.device), packing.to(self.device)
+        states = [model.start(source, packing, rows, longest) for model in self.models]
+        return states[0] if len(states) == 1 else EnsembleState(states)
 
 
-def _batches(requests: Sequence[Request]) -> Iterator[list[int]]:
-    """The numbers of the requests in batches of like length."""
-    lengths = np.array([len(request.source) + 1 for request in requests], np.int64)
-    order = np.argsort(lengths, kind="stable")
+def _batches(
+    requests: Sequence[Request], numbers: Sequence[int], draws: int = 1
+) -> Iterator[list[int]]:
+    """These numbers of requests in batches of like length."""
+    lengths = np.array([(len(request.source) + 1) * draws for request in requests], np.int64)
+    chosen = np.array(numbers, np.int64)
+    order = chosen[np.argsort(lengths[chosen], kind="stable")]
     for batch in cut_by_budget(order, lengths, BATCH_TOKENS):
         yield batch.tolist()

@@ -135,15 +135,20 @@ def test_a_nucleus_that_has_exactly_the_mass_takes_no_more() -> None:
 def test_draws_come_as_often_as_the_restricted_distribution_says() -> None:
     log_probabilities = torch.tensor([0.4, 0.3, 0.2, 0.1]).log().expand(20_000, 4)
     generator = torch.Generator().manual_seed(0)
-    draws = sampler(SamplingConfig(top_k=3), generator)(log_probabilities)
+    choose = sampler(SamplingConfig(top_k=3), torch.rand(20_000, 1, generator=generator))
+    draws = choose(log_probabilities, torch.arange(20_000), 1)
     shares = torch.bincount(draws, minlength=4) / 20_000
     for share, expected in zip(shares.tolist(), [4 / 9, 3 / 9, 2 / 9, 0], strict=True):
         assert abs(share - expected) <= 5 * math.sqrt(expected * (1 - expected) / 20_000)
 
 
+def uniform(seed: int) -> torch.Tensor:
+    return torch.rand(6, 8, generator=torch.Generator().manual_seed(seed))
+
+
 def test_a_seed_reproduces_the_draws_and_another_does_not() -> None:
     def speak(seed: int) -> list[tuple[int, ...]]:
-        choose = sampler(SamplingConfig(), torch.Generator().manual_seed(seed))
+        choose = sampler(SamplingConfig(), uniform(seed))
         speaker, state = TableSpeaker(), PrefixState(6)
         return [h.tokens for h in decode_stepwise(speaker, state, [8] * 6, BEGIN, END, choose)]
 
@@ -158,11 +163,11 @@ def test_top_one_sampling_is_greedy() -> None:
             h.tokens for h in decode_stepwise(TableSpeaker(), state, [8] * 6, BEGIN, END, choose)
         ]
 
-    assert speak(sampler(SamplingConfig(top_k=1))) == speak(choose_greedily)
+    assert speak(sampler(SamplingConfig(top_k=1), uniform(0))) == speak(choose_greedily)
 
 
 def test_the_log_probability_of_a_sample_is_the_models_not_the_restricted_one() -> None:
-    choose = sampler(SamplingConfig(temperature=0.3, top_k=2), torch.Generator().manual_seed(5))
+    choose = sampler(SamplingConfig(temperature=0.3, top_k=2), uniform(5))
     hypotheses = decode_stepwise(TableSpeaker(), PrefixState(5), [4] * 5, BEGIN, END, choose)
     for sentence, hypothesis in enumerate(hypotheses):
         said, total = (BEGIN,), 0.0

@@ -16,7 +16,7 @@ from torch.utils.checkpoint import checkpoint
 
 from landmark.core.configuration import settings
 from landmark.core.errors import UserError
-from landmark.layers.cache import KeyValueCache, Memory
+from landmark.layers.cache import KeyValueCache, Lineage, Memory
 from landmark.layers.dropout import Dropout
 from landmark.layers.packing import Packing
 from landmark.layers.position import LearnedPosition, SinusoidalPosition
@@ -86,10 +86,21 @@ class DecoderState:
 
     caches: list[KeyValueCache]
     memories: list[Memory]
+    lineage: Lineage | None = None
+    """Of the beams, where a sentence has several."""
     length: int = 0
 
+    def grow(self) -> None:
+        """Make room for a step."""
+        self.length += 1
+        if self.lineage is not None:
+            self.lineage.grow()
+
     def select_rows(self, rows: Tensor) -> None:
-        """Reorder or drop rows (sentences x beams)."""
+        """Reorder or drop rows (sentences x beams); a sentence's rows stay together."""
+        if self.lineage is not None:
+            self.lineage.select(rows)
+            rows = rows[:: self.lineage.beams] // self.lineage.beams
         for cache in self.caches:
             cache.select(rows)
 
@@ -156,26 +167,28 @@ class Translator(nn.Module):
     ) -> DecoderState:
         """Encode, and allocate the caches for up to `max_length` steps of decoding."""
         config, memory = self.config, self.encode(source, packing)
-        rows, head_size = (
-            packing.batch_size * rows_per_sentence,
-            config.hidden_size // config.num_heads,
-        )
+        beams, sentences = rows_per_sentence, packing.batch_size
         length = min(max_length, config.max_length)
+        lineage = Lineage(sentences * beams, beams, length, memory) if beams > 1 else None
+        heads, head_size = config.num_heads, config.hidden_size // config.num_heads
+        memories = [block.cross_attention.remember(memory, packing) for block in self.blocks()]
         return DecoderState(
             [
-                KeyValueCache(rows, config.num_heads, length, head_size, memory)
+                KeyValueCache(sentences, heads, length, head_size, memory, lineage)
                 for _ in self.decoder
             ],
-            [block.cross_attention.remember(memory, packing) for block in self.blocks()],
+            # Laid out once as every step reads them.
+            [Memory(m.keys.contiguous(), m.values.contiguous(), m.visible) for m in memories],
+            lineage,
         )
 
     def step(self, tokens: Tensor, state: DecoderState) -> Tensor:
         """Logits of the token after these, the newest of each row. (R,) -> (R, V)"""
         positions = torch.full_like(tokens, state.length)
         x = self._embed(self.target_embedding, tokens, positions)
+        state.grow()
         for block, cache, memory in zip(self.blocks(), state.caches, state.memories, strict=True):
             x = block.step(x, cache, memory)
-        state.length += 1
         return self.logits(self.decoder_norm(x))
 
     def logits(self, hidden: Tensor) -> Tensor:
