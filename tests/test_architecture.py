@@ -19,6 +19,7 @@ MAY_IMPORT = {
     "objectives": {"models", "data", "decoding", "metrics", "layers", "core"},
     "engine": {"data", "optim", "metrics", "core"},
     "probes": {"models", "data", "layers", "core"},
+    "interop": {"models", "data", "layers", "core"},
 }
 BELOW_RECIPES = set(MAY_IMPORT)
 MAY_IMPORT["recipes"] = BELOW_RECIPES

@@ -1,0 +1,25 @@
+"""`landmark export`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from landmark.cli.options import Checkpoint, RunFolder
+
+
+def export(
+    run: RunFolder,
+    to: Annotated[str, typer.Option(help="The format: ctranslate2 or onnx.")],
+    int8: Annotated[
+        bool, typer.Option("--int8", help="Weights in 8 bits: a quarter of the size, faster.")
+    ] = False,
+    output: Annotated[
+        Path | None, typer.Option(help="The folder; default: RUN/export/ and the format's name.")
+    ] = None,
+    checkpoint: Checkpoint = None,
+) -> None:
+    """Write a run's model for another library, with its tokenizer; prints the folder."""
+    from landmark.pipelines.exported import export_run
+
+    print(export_run(run, to, int8=int8, output=output, checkpoint=checkpoint))

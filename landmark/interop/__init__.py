@@ -1,0 +1,1 @@
+"""Models out to other libraries' formats: CTranslate2, ONNX."""

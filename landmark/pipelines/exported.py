@@ -1,0 +1,317 @@
+"""A run taken out to another library, and that library as an engine in PyTorch's place."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import torch
+from torch import Tensor
+
+import landmark
+from landmark.core.errors import UserError
+from landmark.core.storage import read_signed, write_durably
+from landmark.data.pairs import cut_by_budget
+from landmark.data.tokenizer import SubwordTokenizer
+from landmark.decoding.request import Request
+from landmark.decoding.speaker import Hypothesis, penalize
+from landmark.decoding.stepwise import SamplingConfig
+from landmark.engine.checkpoint import load_module
+from landmark.engine.run import Run
+from landmark.engine.session import load_player
+from landmark.interop.ctranslate2 import save_ctranslate2
+from landmark.interop.folder import MANIFEST, read_export, refuse_foreign, write_export
+from landmark.interop.library import library
+from landmark.interop.onnx import DECODER, ENCODER, save_onnx
+from landmark.layers.packing import Packing
+from landmark.models.transformer.translator import Translator
+from landmark.pipelines.engine import BATCH_TOKENS, Engine, TorchEngine
+from landmark.recipes.training import check_assets, load_config
+from landmark.recipes.translation import TranslationRun
+
+TARGETS = ("ctranslate2", "onnx")
+ENGINES = ("ctranslate2", "ctranslate2-int8", "onnx")
+_TOKENIZER = "tokenizer.json"
+# So small that scores stay log-probabilities, but not 0, which would let CTranslate2 stop before
+# its beam is full.
+_NO_PENALTY = 1e-9
+
+
+def export_run(
+    run: str | Path,
+    target: str,
+    *,
+    int8: bool = False,
+    output: Path | None = None,
+    checkpoint: str | None = None,
+) -> Path:
+    """Write a run's model for another library, with the tokenizer and a manifest; returns where."""
+    if target not in TARGETS:
+        raise UserError(f"no export to {target!r}: choose from {', '.join(TARGETS)}")
+    if int8 and target != "ctranslate2":
+        raise UserError("int8 goes with ctranslate2 only")
+    library("onnx" if target == "onnx" else target)
+    opened = Run.open(Path(run))
+    folder = output or export_folder(opened, target + "-int8" * int8)
+    refuse_foreign(folder.resolve())
+    source = opened.find_checkpoint(checkpoint)
+    model, tokenizer = _load_translator(opened, source)
+
+    def fill(partial: Path) -> None:
+        if target == "onnx":
+            save_onnx(model, partial)
+        else:
+            save_ctranslate2(model, tokenizer, partial, "int8" if int8 else None)
+        write_durably(partial / _TOKENIZER, (opened.folder / _TOKENIZER).read_bytes())
+
+    facts = {
+        "target": target,
+        "weights": "int8" if int8 else "float32",
+        "checkpoint": source.name,
+        "checkpoint_digest": _digest(source),
+        "landmark": landmark.__version__,
+        "max_length": model.config.max_length,
+    }
+    write_export(folder, facts, fill)
+    return folder
+
+
+def load_engine(
+    run: str | Path, name: str, threads: int | None = None, checkpoint: str | None = None
+) -> Engine:
+    """The engine of a run's export; refuses one that is missing, damaged or of other weights."""
+    if name not in ENGINES:
+        raise UserError(f"no engine {name!r}: choose from {', '.join(ENGINES)}")
+    opened = Run.open(Path(run))
+    folder, source = export_folder(opened, name), opened.find_checkpoint(checkpoint)
+    command = f"landmark export {run} --to {name.removesuffix('-int8')}"
+    command += " --int8" * name.endswith("-int8")
+    command += f" --checkpoint {checkpoint}" if checkpoint else ""
+    library("onnxruntime" if name == "onnx" else "ctranslate2")
+    if not folder.exists():
+        raise UserError(f"{folder}: there is no export yet: {command}")
+    facts = read_export(folder)
+    if facts["checkpoint_digest"] != _digest(source):
+        raise UserError(
+            f"{folder}: was made from {facts['checkpoint']}, not from {source.name} as it is now: "
+            f"{command}"
+        )
+    count = threads or torch.get_num_threads()
+    return OnnxEngine(folder, count) if name == "onnx" else CTranslate2Engine(folder, count)
+
+
+def export_folder(run: Run, name: str) -> Path:
+    """Where a run's export is, unless it was sent elsewhere."""
+    return run.folder / "export" / name
+
+
+class CTranslate2Engine:
+    """Searches with CTranslate2 on processors, a batch a thread.
+
+    Greedy search is the same as ours. So is beam search in what it extends and when it stops; its
+    hypotheses are ranked here by our length penalty, since CTranslate2 has another. Where more of
+    them end in the last step than the beam is wide, it drops the least likely, and we the lowest
+    after the penalty.
+    """
+
+    def __init__(self, folder: Path, threads: int = 1) -> None:
+        self.tokenizer = SubwordTokenizer.load(folder / _TOKENIZER)
+        backend = self.tokenizer.backend
+        self._tokens = [str(backend.id_to_token(n)) for n in range(len(self.tokenizer))]
+        self._numbers = {token: number for number, token in enumerate(self._tokens)}
+        try:
+            self._translator = library("ctranslate2").Translator(
+                str(folder), device="cpu", inter_threads=threads, intra_threads=1
+            )
+        except (RuntimeError, ValueError) as error:
+            raise UserError(f"{folder}: CTranslate2 cannot read it: {error}") from None
+
+    def search(
+        self, requests: Sequence[Request], beam: int, length_penalty: float
+    ) -> list[list[Hypothesis]]:
+        if any(request.phrases for request in requests):
+            raise UserError("a glossary needs the PyTorch engine")
+        found: dict[int, list[Hypothesis]] = {}
+        batches: Iterable[Sequence[int]] = _batches(requests)
+        while batches:
+            jobs = [(batch, self._submit([requests[n] for n in batch], beam)) for batch in batches]
+            # One limit holds for a whole batch. Who went beyond his own starts again among equals.
+            beyond = defaultdict(list)
+            for batch, (limit, answers) in jobs:
+                for number, answer in zip(batch, answers, strict=True):
+                    own = requests[number].limit
+                    result = _result(answer)
+                    if own < limit and any(len(said) >= own for said in result.hypotheses):
+                        beyond[own].append(number)
+                    else:
+                        found[number] = self._ranked(result, own, length_penalty)
+            batches = list(beyond.values())
+        hypotheses = [found[number] for number in range(len(requests))]
+        return self._with_prefixes(requests, hypotheses, length_penalty)
+
+    def sample(
+        self,
+        requests: Sequence[Request],
+        draws: int,
+        sampling: SamplingConfig,
+        seeds: Sequence[int],
+    ) -> list[list[Hypothesis]]:
+        """CTranslate2 draws from generators that cannot be seeded a sentence."""
+        raise UserError("sampling needs the PyTorch engine: CTranslate2 has no seed a sentence")
+
+    def _submit(self, requests: list[Request], beam: int) -> tuple[int, list[Any]]:
+        """Start a batch; returns the limit it runs with, and answers to wait for."""
+        limit = max(request.limit for request in requests)
+        prefixed = any(request.prefix for request in requests)
+        answers = self._translator.translate_batch(
+            [self._spell(request.source) for request in requests],
+            [self._spell(request.prefix) for request in requests] if prefixed else None,
+            asynchronous=True,
+            beam_size=beam,
+            num_hypotheses=beam,
+            length_penalty=_NO_PENALTY,
+            return_scores=True,
+            max_input_length=0,
+            max_decoding_length=limit,
+            min_decoding_length=0,
+        )
+        return limit, answers
+
+    def _ranked(self, result: Any, limit: int, alpha: float) -> list[Hypothesis]:
+        """The hypotheses of one sentence by our penalty, best first."""
+        ranked = []
+        for said, total in zip(result.hypotheses, result.scores, strict=True):
+            tokens = tuple(self._numbers[token] for token in said)
+            ranked.append(_hypothesis(tokens, float(total), limit, alpha))
+        return sorted(ranked, key=lambda hypothesis: -hypothesis.score)
+
+    def _with_prefixes(
+        self, requests: Sequence[Request], found: list[list[Hypothesis]], alpha: float
+    ) -> list[list[Hypothesis]]:
+        """Count the prefixes' log-probabilities too, which CTranslate2 leaves out."""
+        numbers = [number for number, request in enumerate(requests) if request.prefix]
+        if not numbers:
+            return found
+        scored = self._translator.score_batch(
+            [self._spell(requests[number].source) for number in numbers],
+            [self._spell(requests[number].prefix) for number in numbers],
+            max_input_length=0,
+            max_batch_size=BATCH_TOKENS,
+            batch_type="tokens",
+        )
+        for number, score in zip(numbers, scored, strict=True):
+            request = requests[number]
+            gained = sum(score.log_probs[: len(request.prefix)])
+            found[number] = [
+                _hypothesis(one.tokens, one.log_probability + gained, request.limit, alpha)
+                for one in found[number]
+            ]
+        return found
+
+    def _spell(self, numbers: Sequence[int]) -> list[str]:
+        return [self._tokens[number] for number in numbers]
+
+
+class OnnxEngine(TorchEngine):
+    """Our own searches over the two graphs, which ONNX Runtime computes."""
+
+    def __init__(self, folder: Path, threads: int = 1) -> None:
+        tokenizer = SubwordTokenizer.load(folder / _TOKENIZER)
+        graphs = OnnxTranslator(folder, threads, len(tokenizer))
+        models = [cast(Translator, graphs)]  # it starts and steps as one
+        super().__init__(models, tokenizer.begin, tokenizer.end, torch.device("cpu"))
+
+
+class OnnxState:
+    """What the decoder graph is fed at the next step."""
+
+    def __init__(self, memory: dict[str, Any], cache: dict[str, Any]) -> None:
+        self.memory, self.cache = memory, cache
+
+    def select_rows(self, rows: Tensor) -> None:
+        """Reorder, repeat or drop rows."""
+        self.cache = {name: array[:, rows.numpy()] for name, array in self.cache.items()}
+
+    def select_sentences(self, sentences: Tensor) -> None:
+        """Keep these sentences."""
+        kept = sentences.numpy()
+        self.memory = {
+            name: array[kept] if name == "visible" else array[:, kept]
+            for name, array in self.memory.items()
+        }
+
+
+class OnnxTranslator:
+    """Encoder and decoder graphs behind the two calls that searches make of a translator."""
+
+    def __init__(self, folder: Path, threads: int, vocab_size: int) -> None:
+        self.config = SimpleNamespace(vocab_size=vocab_size)
+        runtime = library("onnxruntime")
+        options = runtime.SessionOptions()
+        options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+        self._encoder, self._decoder = (
+            runtime.InferenceSession(
+                str(folder / name), options, providers=["CPUExecutionProvider"]
+            )
+            for name in (ENCODER, DECODER)
+        )
+
+    def start(
+        self, source: Tensor, packing: Packing, rows_per_sentence: int, max_length: int
+    ) -> OnnxState:
+        """Encode packed sources; the cache is empty, of `rows_per_sentence` rows a sentence."""
+        places = np.arange(packing.max_length)
+        visible = places < packing.lengths.numpy()[:, None]
+        grid = np.zeros(visible.shape, np.int64)
+        grid[visible] = source.numpy()
+        keys, values = self._encoder.run(None, {"source": grid, "visible": visible})
+        layers, batch, heads, _, size = keys.shape
+        empty = np.zeros((layers, batch * rows_per_sentence, heads, 0, size), np.float32)
+        memory = {"memory_keys": keys, "memory_values": values, "visible": visible}
+        return OnnxState(memory, {"keys": empty, "values": empty})
+
+    def step(self, tokens: Tensor, state: OnnxState) -> Tensor:
+        """Logits of the token after these. (R,) -> (R, V)"""
+        inputs = {"tokens": tokens.numpy(), **state.memory, **state.cache}
+        logits, keys, values = self._decoder.run(None, inputs)
+        state.cache = {"keys": keys, "values": values}
+        return torch.from_numpy(logits)
+
+
+def _load_translator(run: Run, checkpoint: Path) -> tuple[Translator, SubwordTokenizer]:
+    """The model of a translation run, and its tokenizer."""
+    config = load_config(run)
+    if not isinstance(config, TranslationRun):
+        raise UserError(f"{run.folder}: is a run of task {config.task!r}, which has no export")
+    check_assets(run)
+    tokenizer = SubwordTokenizer.load(run.folder / _TOKENIZER)
+    model = Translator(config.model).eval()
+    load_module(model, load_player(checkpoint, "model"), checkpoint)
+    return model, tokenizer
+
+
+def _digest(checkpoint: Path) -> str:
+    """What a checkpoint's manifest says of all of it."""
+    return str(read_signed(checkpoint / MANIFEST, "use another (--checkpoint)")["sha256"])
+
+
+def _batches(requests: Sequence[Request]) -> list[list[int]]:
+    """The numbers of the requests in batches of like length."""
+    lengths = np.array([len(request.source) + 1 for request in requests], np.int64)
+    order = np.argsort(lengths, kind="stable")
+    return [batch.tolist() for batch in cut_by_budget(order, lengths, BATCH_TOKENS)]
+
+
+def _result(answer: Any) -> Any:
+    """Wait for CTranslate2; what it cannot do is said in its own words."""
+    try:
+        return answer.result()
+    except (RuntimeError, ValueError) as error:
+        raise UserError(f"CTranslate2: {str(error).splitlines()[0]}") from None
+
+
+def _hypothesis(tokens: tuple[int, ...], total: float, limit: int, alpha: float) -> Hypothesis:
+    """With the score that our searches give: </s> counts, where the limit left room for it."""
+    return Hypothesis(tokens, total, total / penalize(min(len(tokens) + 1, limit), alpha))
