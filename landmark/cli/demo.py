@@ -57,16 +57,22 @@ def demo(
 def _train_if_needed(recipe: str, run: Path, overrides: list[str]) -> int:
     """Use the run if it is of this very recipe and data; go on with it if it is unfinished."""
     from landmark.cli.training import run_training
+    from landmark.core.errors import UserError
     from landmark.engine.run import RECIPE, Run
     from landmark.recipes.training import identity, resolve
 
     resume = None
     if (run / RECIPE).is_file():
         existing = Run.open(run)
-        if existing.read_recipe().get("identity") != identity(resolve(recipe, overrides)):
+        try:
+            found = existing.read_recipe().get("identity")
+        except UserError:  # damaged, or of an earlier version
+            found = None
+        if found != identity(resolve(recipe, overrides)):
             aside = _free_name(run)
             run.rename(aside)
-            print(f"{run} was of another recipe or data: moved to {aside}", file=sys.stderr)
+            what = "was of another recipe or data" if found else "cannot be used any more"
+            print(f"{run} {what}: moved to {aside}", file=sys.stderr)
         elif existing.finished():
             print(f"{run} is trained already (same recipe, same data)", file=sys.stderr)
             return 0

@@ -20,6 +20,7 @@ from landmark.cli import (
     data,
     demo,
     evaluation,
+    export,
     inspection,
     scoring,
     training,
@@ -54,6 +55,7 @@ app.command("translate")(translation.translate)
 app.command("score")(scoring.score)
 app.command("align")(alignment.align)
 app.command("average")(training.average)
+app.command("export")(export.export)
 app.add_typer(inspection.app, name="runs")
 app.add_typer(data.app, name="data")
 app.command("doctor")(inspection.doctor)

@@ -14,3 +14,12 @@ Device = Annotated[
 ]
 Beam = Annotated[int | None, typer.Option(min=1, help="Hypotheses to keep; 1 is greedy.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+LengthPenalty = Annotated[
+    float | None, typer.Option(min=0.0, help="0 prefers short translations, more longer ones.")
+]
+To = Annotated[
+    str | None, typer.Option(help="The language to translate into, for a run of several.")
+]
+Engine = Annotated[
+    str, typer.Option(help="torch, or an export: ctranslate2, ctranslate2-int8, onnx.")
+]

@@ -3,16 +3,29 @@
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
-from landmark.cli.options import Beam, Checkpoint, Device, Json, RunFolder
+from landmark.cli.options import (
+    Beam,
+    Checkpoint,
+    Device,
+    Engine,
+    Json,
+    LengthPenalty,
+    RunFolder,
+    To,
+)
 
 if TYPE_CHECKING:
-    from landmark.pipelines.translation import AttentionMap, Translation
+    from landmark.pipelines.document import Paragraph
+    from landmark.pipelines.translation import AttentionMap, Translation, TranslationPipeline
+
+_BLOCK = 1000  # lines translated together
 
 
 def translate(
@@ -21,13 +34,34 @@ def translate(
         list[str] | None, typer.Argument(metavar="[TEXT]...", help="Sentences; none: read stdin.")
     ] = None,
     file: Annotated[Path | None, typer.Option(help="Translate a file, a sentence a line.")] = None,
+    output: Annotated[
+        Path | None, typer.Option(help="With --file: write here, safe from interruptions.")
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="With --output: go on where it was interrupted.")
+    ] = False,
+    document: Annotated[
+        bool, typer.Option("--document", help="Lines are running text: cut it into sentences.")
+    ] = False,
+    to: To = None,
     beam: Beam = None,
+    length_penalty: LengthPenalty = None,
     n_best: Annotated[int, typer.Option(min=1, help="Translations to print for each.")] = 1,
+    prefix: Annotated[
+        str | None, typer.Option(help="Begin every translation with these words.")
+    ] = None,
+    glossary: Annotated[
+        Path | None, typer.Option(help="A .tsv of terms and how they must be translated.")
+    ] = None,
     sample: Annotated[bool, typer.Option("--sample", help="Draw instead of searching.")] = False,
     temperature: Annotated[float | None, typer.Option(min=0.01, help="With --sample.")] = None,
     top_k: Annotated[int | None, typer.Option(min=1, help="With --sample.")] = None,
     top_p: Annotated[float | None, typer.Option(min=0.01, max=1, help="With --sample.")] = None,
     seed: Annotated[int | None, typer.Option(help="With --sample.")] = None,
+    ensemble: Annotated[
+        list[Path] | None, typer.Option(help="Other runs of the same vocabulary to average with.")
+    ] = None,
+    engine: Engine = "torch",
     attention: Annotated[
         Path | None, typer.Option(help="Draw the cross-attention of one sentence to this file.")
     ] = None,
@@ -38,52 +72,137 @@ def translate(
     """Translate sentences, a file, or stdin to stdout line by line."""
     from landmark.core.errors import UserError
     from landmark.decoding.stepwise import SamplingConfig
+    from landmark.pipelines.glossary import Glossary
     from landmark.pipelines.loading import load
 
     if texts and file:
         raise UserError("give sentences or --file, not both")
+    if (output and not file) or (resume and not output):
+        raise UserError("--resume goes with --output, and --output with --file")
     if attention and len(texts or []) != 1:
         raise UserError("--attention draws one sentence: give exactly one")
+    if document and (n_best > 1 or attention or prefix):
+        raise UserError("--document goes with none of --n-best, --attention and --prefix")
     if not sample and any(value is not None for value in (temperature, top_k, top_p, seed)):
         raise UserError("--temperature, --top-k, --top-p and --seed go with --sample")
     if sample and beam is not None:
         raise UserError("give --sample or --beam, not both")
-    pipeline = load(run, checkpoint, device)
-    drawing = SamplingConfig(temperature=temperature or 1.0, top_k=top_k, top_p=top_p)
-    first = 1
-    for lines in _blocks(texts, file):
-        results = pipeline.translate(
-            lines,
-            beam=beam,
-            n_best=n_best,
-            sampling=drawing if sample else None,
-            seed=1 if seed is None else seed,
-            first_number=first,
-        )
+    options: dict[str, Any] = {
+        "beam": beam,
+        "length_penalty": length_penalty,
+        "n_best": n_best,
+        "sampling": SamplingConfig(temperature=temperature or 1.0, top_k=top_k, top_p=top_p)
+        if sample
+        else None,
+        "seed": 1 if seed is None else seed,
+        "language": to,
+        "prefix": (prefix or "").strip(),
+        "glossary": Glossary.read(glossary) if glossary else None,
+    }
+    pipeline = load(run, checkpoint, device, ensemble=ensemble or [], engine=engine)
+    job = Job(pipeline, options, document, as_json)
+    if attention and texts:
+        (result,) = pipeline.translate(texts, **options)
+        job.write([result], 1, sys.stdout)
+        draw_attention(pipeline.attention(texts[0], result, to), attention)
+    elif file:
+        _translate_file(job, file, output, resume, [run, *(ensemble or [])], engine, glossary)
+    else:
+        for first, lines in _numbered([texts] if texts else _standard_input()):
+            job.write(job.translate(lines, first), first, sys.stdout)
+            sys.stdout.flush()
+
+
+@dataclass(frozen=True)
+class Job:
+    """How lines are translated and written, whatever they come from and go to."""
+
+    pipeline: "TranslationPipeline"
+    options: dict[str, Any]
+    document: bool
+    as_json: bool
+
+    @property
+    def lines_each(self) -> int:
+        """Lines of output for a line of input."""
+        return 1 if self.as_json else self.options["n_best"]
+
+    def translate(self, lines: list[str], first: int) -> "Sequence[Translation | Paragraph]":
+        from landmark.pipelines.document import translate_paragraphs
+
+        if self.document:
+            return translate_paragraphs(self.pipeline, lines, first_number=first, **self.options)
+        return self.pipeline.translate(lines, first_number=first, **self.options)
+
+    def write(
+        self, results: "Sequence[Translation | Paragraph]", first: int, target: TextIO
+    ) -> None:
         for number, result in enumerate(results, first):
-            _warn_of_unknown(result, number)
-            _print_translation(result, n_best, as_json)
-        first += len(lines)
-        sys.stdout.flush()
-        if attention:
-            draw_attention(pipeline.attention(lines[0], results[0]), attention)
+            if result.unknown_words:
+                words = ", ".join(result.unknown_words)
+                line = f"warning: sentence {number}: never seen in training: {words}"
+                print(line, file=sys.stderr)
+            for line in _lines(result, self.options["n_best"], self.as_json):
+                print(line, file=target)
 
 
-def _blocks(texts: list[str] | None, file: Path | None) -> Iterator[list[str]]:
-    """Sentences as they come: all at once from the command line, as much as is there from stdin."""
-    from itertools import islice
-
+def _translate_file(
+    job: Job,
+    file: Path,
+    output: Path | None,
+    resume: bool,
+    runs: list[Path],
+    engine: str,
+    glossary: Path | None,
+) -> None:
+    """A file in a stream of blocks: constant memory, order kept, progress where it is of use."""
+    from landmark.cli.resumable import ResumableFile
     from landmark.data.parallel_text import read_lines
 
-    if texts:
-        yield texts
+    total = sum(1 for _ in read_lines(file))  # which also finds what cannot be read
+    if output is None:
+        _stream(job, file, sys.stdout, 0, total)
         return
-    if file:
-        lines = read_lines(file)
-        while block := list(islice(lines, 1000)):
-            yield block
-        return
-    yield from _standard_input()
+    made_from = {
+        "file": _digest(file),
+        "runs": [str(run.resolve()) for run in runs],
+        "checkpoint": job.pipeline.checkpoint.name,
+        "engine": engine,
+        "glossary": _digest(glossary) if glossary else None,
+        "options": repr([(k, v) for k, v in sorted(job.options.items()) if k != "glossary"]),
+        "document": job.document,
+        "json": job.as_json,
+    }
+    with ResumableFile(output, made_from, resume, job.lines_each) as grown:
+        _stream(job, file, grown.file, grown.done, total)
+
+
+def _stream(job: Job, file: Path, target: TextIO, done: int, total: int) -> None:
+    from itertools import islice
+
+    from landmark.cli.tally import Tally
+    from landmark.data.parallel_text import read_lines
+
+    lines = islice(read_lines(file), done, None)
+    with Tally("translated", total, done) as tally:
+        for first, block in _numbered(iter(lambda: list(islice(lines, _BLOCK)), []), done + 1):
+            job.write(job.translate(block, first), first, target)
+            target.flush()
+            tally.advance(len(block))
+
+
+def _digest(path: Path) -> str:
+    import hashlib
+
+    with path.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+def _numbered(blocks: Iterable[list[str]], first: int = 1) -> Iterator[tuple[int, list[str]]]:
+    """Each block with the number of its first line."""
+    for block in blocks:
+        yield first, block
+        first += len(block)
 
 
 def _standard_input() -> Iterator[list[str]]:
@@ -116,13 +235,18 @@ def _standard_input() -> Iterator[list[str]]:
             return
 
 
-def _warn_of_unknown(result: "Translation", number: int) -> None:
-    if result.unknown_words:
-        words = ", ".join(result.unknown_words)
-        print(f"warning: sentence {number}: never seen in training: {words}", file=sys.stderr)
+def _lines(result: "Translation | Paragraph", n_best: int, as_json: bool) -> list[str]:
+    """What is printed of one translation."""
+    from landmark.pipelines.document import Paragraph
 
-
-def _print_translation(result: "Translation", n_best: int, as_json: bool) -> None:
+    if isinstance(result, Paragraph):
+        if not as_json:
+            return [result.text]
+        pieces = [
+            {"source": s.source, "translation": s.text, "score": s.score} for s in result.sentences
+        ]
+        record: dict[str, Any] = {"source": result.source, "translation": result.text}
+        return [json.dumps({**record, "sentences": pieces}, ensure_ascii=False)]
     if as_json:
         record = {
             "source": result.source,
@@ -132,12 +256,10 @@ def _print_translation(result: "Translation", n_best: int, as_json: bool) -> Non
         }
         if n_best > 1:
             record["n_best"] = [{"text": t, "score": s} for t, s in result.alternatives]
-        print(json.dumps(record, ensure_ascii=False))
-    elif n_best == 1:
-        print(result.text)
-    else:
-        for text, score in result.alternatives:
-            print(f"{score:.4f}\t{text}")
+        return [json.dumps(record, ensure_ascii=False)]
+    if n_best == 1:
+        return [result.text]
+    return [f"{score:.4f}\t{text}" for text, score in result.alternatives]
 
 
 def draw_attention(attention: "AttentionMap", path: Path) -> None:

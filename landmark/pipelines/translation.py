@@ -1,7 +1,7 @@
 """A loaded translation run: sentences in, translations out."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,6 +14,7 @@ from landmark.data.pairs import pack_sources
 from landmark.data.preparation import WORDS
 from landmark.data.text_form import TextForm
 from landmark.data.tokenizer import SubwordTokenizer, words_of
+from landmark.decoding.constraints import tokens_needed
 from landmark.decoding.request import Request
 from landmark.decoding.speaker import Hypothesis
 from landmark.decoding.stepwise import SamplingConfig
@@ -22,9 +23,12 @@ from landmark.engine.run import Run
 from landmark.engine.session import load_player
 from landmark.models.transformer.translator import Translator
 from landmark.pipelines.engine import Engine, TorchEngine
+from landmark.pipelines.glossary import Glossary
 from landmark.probes.attention import cross_attention
 from landmark.recipes.translation import TranslationRun
 
+Place = Callable[[int], str]
+"""How messages name the n-th text."""
 _SILENCE = Hypothesis((), 0.0, 0.0)
 _LINE_BREAKS = re.compile(r"[\r\n]+")  # a translation is one line
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
@@ -80,9 +84,12 @@ class TranslationPipeline:
         self.model = Translator(config.model).eval()
         load_module(self.model, load_player(self.checkpoint, "model"), self.checkpoint)
         self.model.to(self.device)
-        self.engine: Engine = TorchEngine(
-            self.model, self.tokenizer.begin, self.tokenizer.end, self.device
-        )
+        self.use([self.model])
+
+    def use(self, models: Sequence[Translator]) -> None:
+        """Search with these models, averaged if there are several."""
+        begin, end = self.tokenizer.begin, self.tokenizer.end
+        self.engine: Engine = TorchEngine(models, begin, end, self.device)
 
     @cached_property
     def known_words(self) -> frozenset[str]:
@@ -127,31 +134,44 @@ class TranslationPipeline:
         seed: int = 1,
         first_number: int = 1,
         language: str | None = None,
+        prefix: str = "",
+        glossary: Glossary | None = None,
     ) -> list[Translation]:
         """Translate sentences, in any number; results come in the order given, blank for blank.
 
         A draw depends on the seed, the sentence and its number, which counts from `first_number`.
+        Every translation begins with `prefix`, and holds what the glossary asks for.
         """
         if isinstance(texts, str):
             raise UserError("translate takes a list of sentences, not one string")
+        if sampling and glossary:
+            raise UserError("a glossary is honoured by search, not by sampling: give one of them")
         search = self.config.search
         beam = max(search.beam, n_best) if beam is None else beam
         if not 1 <= n_best <= beam:
             raise UserError(f"n_best {n_best} of a beam of {beam}: give 1 to {beam}, or widen it")
         penalty = search.length_penalty if length_penalty is None else length_penalty
         form = self.target_form(language)
-        sources = self._encode_sources(texts, form, first_number)
+        sources = self.encode_sources(texts, form, _sentence, first_number)
         found = [[_SILENCE] for _ in texts]
         worded = [number for number, text in enumerate(texts) if text.strip()]
-        requests = [self._request(sources[number]) for number in worded]
+        begun = self.encode_targets([prefix], form, lambda number: "the prefix")[0]
+        requests = [
+            self._request(
+                sources[number],
+                begun,
+                self._phrases(texts[number], glossary, form),
+                first_number + number,
+            )
+            for number in worded
+        ]
         if sampling:
-            for number, request in zip(worded, requests, strict=True):
-                key = derive_seed(seed, "draw", first_number + number)
-                found[number] = self.engine.sample(request, n_best, sampling, key)
+            seeds = [derive_seed(seed, "draw", first_number + number) for number in worded]
+            hypotheses = self.engine.sample(requests, n_best, sampling, seeds)
         else:
             hypotheses = self.engine.search(requests, beam, penalty)
-            for number, best in zip(worded, hypotheses, strict=True):
-                found[number] = best
+        for number, best in zip(worded, hypotheses, strict=True):
+            found[number] = best
         return [
             self._result(text, best, n_best, form) for text, best in zip(texts, found, strict=True)
         ]
@@ -169,8 +189,8 @@ class TranslationPipeline:
         if isinstance(translation, Translation):
             target = list(translation.tokens)
         else:
-            target = self._encode([form.read(translation)])[0]
-        source, end = self._encode_sources([text], form)[0], self.tokenizer.end
+            target = self.encode_targets([translation], form, _sentence)[0]
+        source, end = self.encode_sources([text], form, _sentence)[0], self.tokenizer.end
         packed, packing = pack_sources([source], end)
         longest = self.config.model.max_length  # a search may end there, without </s>
         inputs = torch.tensor([self.tokenizer.begin, *target][:longest], device=self.device)
@@ -182,33 +202,70 @@ class TranslationPipeline:
             tuple(pieces([*source, end])), tuple(pieces([*target, end][:longest])), weights.cpu()
         )
 
-    def _encode_sources(
-        self, texts: Sequence[str], form: TextForm, first_number: int = 1
+    def encode_sources(
+        self, texts: Sequence[str], form: TextForm, place: Place, first_number: int = 1
     ) -> list[list[int]]:
         """Source texts as the model reads them, after the tag of the language asked for."""
         tag = [self.tokenizer.tag(form.language)] if self.config.data.tags else []
         read = [self.source_form.read(text) for text in texts]
-        return [tag + source for source in self._encode(read, first_number, len(tag))]
+        return [tag + source for source in self._encode(read, place, first_number, len(tag))]
+
+    def encode_targets(
+        self, texts: Sequence[str], form: TextForm, place: Place, first_number: int = 1
+    ) -> list[list[int]]:
+        """Given translations as the model would say them."""
+        return self._encode([form.read(text) for text in texts], place, first_number)
 
     def _encode(
-        self, texts: Sequence[str], first_number: int = 1, room: int = 0
+        self, texts: Sequence[str], place: Place, first_number: int, room: int = 0
     ) -> list[list[int]]:
         limit = self.config.model.max_length - 1 - room
         for number, text in enumerate(texts, first_number):
             if _LONE_SURROGATE.search(text):  # how Python holds an argument's invalid bytes
-                raise UserError(f"sentence {number} is not valid UTF-8")
-        sources = self.tokenizer.encode(texts)
-        for number, (text, source) in enumerate(zip(texts, sources, strict=True), first_number):
-            if len(source) > limit:
+                raise UserError(f"{place(number)} is not valid UTF-8")
+        encoded = self.tokenizer.encode(texts)
+        for number, (text, tokens) in enumerate(zip(texts, encoded, strict=True), first_number):
+            if len(tokens) > limit:
                 raise UserError(
-                    f"sentence {number} has {len(source)} tokens, but the model takes at most "
+                    f"{place(number)} has {len(tokens)} tokens, but the model takes at most "
                     f"{limit}: split it ({text[:40]!r}…)"
                 )
-        return sources
+        return encoded
 
-    def _request(self, source: list[int]) -> Request:
+    def _phrases(
+        self, text: str, glossary: Glossary | None, form: TextForm
+    ) -> tuple[tuple[int, ...], ...]:
+        """The terms that a glossary requires in the translation of a text, as tokens."""
+        if glossary is None:
+            return ()
+
+        def encode(terms: Sequence[str]) -> list[list[int]]:
+            return self.tokenizer.encode([form.read(term) for term in terms])
+
+        return glossary.phrases(text, encode, self.config.model.max_length - 1)
+
+    def _request(
+        self,
+        source: list[int],
+        prefix: list[int],
+        phrases: tuple[tuple[int, ...], ...],
+        number: int,
+    ) -> Request:
         limit = min(self.config.model.max_length, self.config.search.max_length(len(source) + 1))
-        return Request(tuple(source), limit)
+        needed = tokens_needed(tuple(prefix), phrases) + 1  # and </s>
+        if needed > limit:
+            what = "the prefix has" if prefix and not phrases else "prefix and glossary ask for"
+            raise UserError(
+                f"sentence {number}: {what} {needed - 1} tokens, but its translation may have "
+                f"{limit - 1}: shorten them"
+            )
+        return Request(tuple(source), limit, tuple(prefix), phrases)
+
+    def fits(self, text: str) -> bool:
+        """Whether a text is short enough to be translated in one piece."""
+        tag = 1 if self.config.data.tags else 0
+        (tokens,) = self.tokenizer.encode([self.source_form.read(text)])
+        return len(tokens) + tag < self.config.model.max_length
 
     def _result(
         self, text: str, hypotheses: list[Hypothesis], n_best: int, form: TextForm
@@ -224,3 +281,7 @@ class TranslationPipeline:
         )
         (best, score), unknown = ranked[0], self.unknown_words(text)
         return Translation(text, best, score, ranked, unknown, chosen[0].tokens, said[0])
+
+
+def _sentence(number: int) -> str:
+    return f"sentence {number}"

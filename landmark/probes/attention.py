@@ -7,6 +7,7 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
+from landmark.data.batch import TranslationBatch
 from landmark.layers.attention import MultiHeadAttention
 from landmark.layers.packing import Packing
 from landmark.models.transformer.translator import Translator
@@ -39,3 +40,16 @@ def cross_attention(
         model(source, source_packing, target, Packing.full(1, len(target), target.device))
     layers = [weights[0][0] for name, weights in seen.items() if name.endswith("cross_attention")]
     return torch.stack(layers)
+
+
+@torch.inference_mode()
+def cross_attentions(model: Translator, batch: TranslationBatch) -> list[Tensor]:
+    """The same of a batch of sentence pairs: (L, H, T, S) of each, without padding."""
+    with observed_attention(model) as seen:
+        model(batch.source, batch.source_packing, batch.target, batch.target_packing)
+    layers = [weights[0] for name, weights in seen.items() if name.endswith("cross_attention")]
+    weights = torch.stack(layers, 1)  # (B, L, H, T, S)
+    sizes = zip(
+        batch.target_packing.lengths.tolist(), batch.source_packing.lengths.tolist(), strict=True
+    )
+    return [grid[:, :, :time, :space] for grid, (time, space) in zip(weights, sizes, strict=True)]

@@ -41,7 +41,7 @@ def test_the_demo_trains_scores_translates_and_looks_inside(demo, tmp_path):
     assert answer.code == 0
     assert trained_steps(answer.err) == [3, 6, 9, 12]
     for split in SPLITS:
-        assert re.search(rf"^{split} +5( +\d+\.\d\d){{3}}$", answer.out, re.MULTILINE), split
+        assert re.search(rf"^{split} +5( +\d+\.\d\d){{4}}$", answer.out, re.MULTILINE), split
     results = landmark.load(tmp_path / "first").translate(SENTENCES)
     for result in results:
         assert f"  {result.source}\n    {result.text}\n" in answer.out
@@ -111,3 +111,13 @@ def test_a_folder_left_by_a_broken_preparation_is_used(quick, tmp_path):
     (tmp_path / "first" / "tokenizer.json").write_text("half a tok")
     assert quick().code == 0
     assert [path.name for path in tmp_path.iterdir()] == ["first"]
+
+
+def test_a_run_of_an_earlier_version_is_moved_aside(quick, first, tmp_path):
+    recipe = first / "recipe.yaml"
+    unsigned = recipe.read_text().rpartition("# sha256: ")[0]
+    recipe.write_text(unsigned)
+    answer = quick()
+    assert answer.code == 0
+    assert f"{first} cannot be used any more: moved to {tmp_path / 'first-old-1'}" in answer.err
+    assert (tmp_path / "first-old-1" / "recipe.yaml").read_text() == unsigned

@@ -1,4 +1,4 @@
-"""`landmark translate` and `landmark evaluate`: sentences, files, pipes, scores and mistakes."""
+"""`landmark translate`: sentences, files, pipes and mistakes."""
 
 import gzip
 import json
@@ -10,8 +10,6 @@ import threading
 
 import pytest
 from matplotlib.image import imread
-from sacrebleu.metrics.bleu import BLEU
-from sacrebleu.metrics.chrf import CHRF
 
 import landmark
 from landmark.data.embedded import corpus
@@ -359,93 +357,3 @@ def test_a_figure_that_cannot_be_written_says_why(mistake, tiny_run, tmp_path, n
     path = tmp_path / name
     line = mistake("translate", tiny_run, DOG, "--attention", path, worked=True)
     assert line.startswith(f"{path}: the figure cannot be written")
-
-
-# Scores
-
-
-def test_a_split_is_scored_by_sacrebleu_with_its_signatures(command, tiny_run, few, tmp_path):
-    output = tmp_path / "translations.txt"
-    answer = command("evaluate", tiny_run, "--split", "test", "--output", output, "--json")
-    assert answer.code == 0
-    report = json.loads(answer.out)
-    (test,) = report["sets"]
-    assert report["run"] == str(tiny_run)
-    assert report["checkpoint"] == "step-000012"
-    assert (test["name"], test["sentences"]) == ("test", 10)
-    pairs = list(corpus.draw("test", 10, 1))
-    written = output.read_text(encoding="utf-8").split("\n")[:-1]
-    assert len(written) == 10
-    references = [[pair.target for pair in pairs]]
-    scores = {score["name"]: score for score in test["scores"]}
-    for name, metric in (("BLEU", BLEU()), ("chrF2", CHRF())):
-        expected = metric.corpus_score(written, references)
-        assert scores[name]["value"] == pytest.approx(expected.score, abs=1e-9)
-        assert scores[name]["signature"] == str(metric.get_signature())
-    assert "tok:13a" in scores["BLEU"]["signature"]
-    assert scores["exact match"]["value"] == 0
-
-
-def test_test_is_the_default_split_and_the_table_shows_it(command, tiny_run, few):
-    answer = command("evaluate", tiny_run)
-    head, row, *signatures = answer.lines
-    assert head.split() == ["set", "sentences", "BLEU", "chrF2", "exact", "match"]
-    assert row.split()[:2] == ["test", "10"]
-    assert [line.partition(":")[0] for line in signatures] == ["BLEU", "chrF2"]
-
-
-def test_several_splits_are_scored_at_once(command, tiny_run, few, tmp_path):
-    names = ["valid", "test", "test-compositional", "test-structural"]
-    splits = [word for name in names for word in ("--split", name)]
-    output = tmp_path / "all.txt"
-    answer = command("evaluate", tiny_run, *splits, "--beam", "1", "--json", "--output", output)
-    assert [entry["name"] for entry in json.loads(answer.out)["sets"]] == names
-    assert output.read_text().count("\n") == 40
-
-
-def test_files_are_scored_against_their_reference(command, tiny_run, tmp_path, said):
-    source, reference = tmp_path / "a.en", tmp_path / "a.de.gz"
-    source.write_text(f"{DOG}\n{CAT}\n", encoding="utf-8")
-    right = said(DOG)[0]
-    reference.write_bytes(gzip.compress(f"{right}\nfalsch\n".encode()))
-    words = ["evaluate", tiny_run, "--source", source, "--reference", reference, "--json"]
-    (entry,) = json.loads(command(*words).out)["sets"]
-    assert entry["name"] == str(source)
-    assert {s["name"]: s["value"] for s in entry["scores"]}["exact match"] == 50
-
-
-def test_a_reversed_run_is_scored_the_other_way_round(tiny_run, copied, few, rewrite_recipe):
-    rewrite_recipe(copied, "reverse: false", "reverse: true")
-    there, back = (evaluation.split_pairs(landmark.load(run), "test") for run in (tiny_run, copied))
-    assert back == [(b, a) for a, b in there]
-
-
-def test_unequal_files_give_both_counts(mistake, tiny_run, tmp_path):
-    source, reference = tmp_path / "a.en", tmp_path / "a.de"
-    source.write_text("a\nb\nc\n")
-    reference.write_text("a\nb\n")
-    line = mistake("evaluate", tiny_run, "--source", source, "--reference", reference)
-    assert line.startswith(f"{source} has 3 lines but {reference} has 2")
-
-
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        (["--source", "a"], "--source and --reference go together"),
-        (["--reference", "a"], "--source and --reference go together"),
-        (["--source", "a", "--reference", "b", "--split", "test"], "not both"),
-        (["--source", "missing", "--reference", "missing"], "missing: cannot be read"),
-        (["--split", "tets"], "unknown split 'tets'"),
-        (["--output", "no/such/folder"], "no/such/folder: No such file or directory"),
-        (["--device", "quark"], "device 'quark'"),
-    ],
-)
-def test_mistakes_in_scoring_show_before_any_work(mistake, tiny_run, options, expected, few):
-    assert expected in mistake("evaluate", tiny_run, *options)
-
-
-def test_a_run_on_files_has_no_test_split(mistake, command, own_data, tiny):
-    run = own_data.folder / "run"
-    settings = [*tiny, "trainer.max_steps=1"]
-    command("train", "translation", *own_data.options(), *settings, "--run", run)
-    assert "give --source and --reference" in mistake("evaluate", run)

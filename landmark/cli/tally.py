@@ -1,0 +1,48 @@
+"""Progress of work on sentences: a bar on a terminal, a plain line now and then elsewhere."""
+
+import time
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
+
+_SECONDS = 10.0  # between two plain lines: short work is done in silence
+
+
+class Tally:
+    """Counts sentences on stderr; `total` None if it is not known, `done` those done before."""
+
+    def __init__(self, verb: str, total: int | None, done: int = 0) -> None:
+        self.verb, self.total, self.done, self.first = verb, total, done, done
+        self.spoke = self.started = time.monotonic()
+        self.console = Console(stderr=True)
+        self.bar = Bar(
+            TextColumn(verb),
+            MofNCompleteColumn(),
+            BarColumn(),
+            TextColumn("{task.fields[rate]}"),
+            TimeRemainingColumn(),
+            console=self.console,
+            transient=True,
+            disable=not self.console.is_terminal,
+        )
+        self.task = self.bar.add_task(verb, total=total, completed=done, rate="")
+
+    def __enter__(self) -> Self:
+        self.bar.start()
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        self.bar.stop()
+
+    def advance(self, count: int) -> None:
+        self.done += count
+        seconds = max(time.monotonic() - self.started, 1e-9)
+        rate = f"{(self.done - self.first) / seconds:,.1f} sentences/s"
+        self.bar.update(self.task, completed=self.done, rate=rate)
+        if not self.console.is_terminal and time.monotonic() - self.spoke >= _SECONDS:
+            self.spoke = time.monotonic()
+            of = "" if self.total is None else f" of {self.total:,}"
+            line = f"{self.verb} {self.done:,}{of} sentences, {rate}"
+            self.console.print(line, highlight=False, soft_wrap=True)

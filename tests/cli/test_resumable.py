@@ -1,0 +1,140 @@
+"""`landmark translate --file --output`: a stream that an interruption does not cost."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import landmark
+from landmark.cli import translation
+from landmark.cli.resumable import ResumableFile
+from landmark.data.embedded import corpus
+
+SENTENCES = [pair.source for pair in corpus.draw("train", 60)][:24]
+
+
+@pytest.fixture
+def lines(tmp_path):
+    """A file of sentences with empty lines among them."""
+    path = tmp_path / "in.txt"
+    texts = [*SENTENCES[:10], "", *SENTENCES[10:], ""]
+    path.write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
+    return path, texts
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(translation, "_BLOCK", 5)
+
+
+@pytest.fixture
+def interrupted(monkeypatch):
+    """Stop the work before the n-th block, as Ctrl-C would."""
+
+    def stop(before: int) -> None:
+        whole, calls = translation.Job.translate, []
+
+        def translate(job, block, first):
+            calls.append(first)
+            if len(calls) == before:
+                raise KeyboardInterrupt
+            return whole(job, block, first)
+
+        monkeypatch.setattr(translation.Job, "translate", translate)
+
+    return stop
+
+
+def test_a_file_is_translated_in_order_into_another(command, tiny_run, lines, small_blocks):
+    path, texts = lines
+    target = path.with_name("out.txt")
+    answer = command("translate", tiny_run, "--file", path, "--output", target)
+    assert answer.code == 0
+    assert answer.out == ""
+    expected = [result.text for result in landmark.load(tiny_run).translate(texts)]
+    assert target.read_text(encoding="utf-8").split("\n") == [*expected, ""]
+    assert sorted(p.name for p in path.parent.iterdir()) == ["in.txt", "out.txt"]
+
+
+@pytest.mark.parametrize("options", [[], ["--beam", 1], ["--document"]])
+def test_an_interruption_costs_nothing_that_was_written(
+    command, tiny_run, lines, small_blocks, interrupted, monkeypatch, options
+):
+    path, _ = lines
+    words = ["translate", tiny_run, "--file", path, *options, "--output"]
+    whole, target = path.with_name("whole.txt"), path.with_name("out.txt")
+    assert command(*words, whole).code == 0
+    with monkeypatch.context():
+        interrupted(3)
+        assert command(*words, target).code == 130
+        monkeypatch.undo()
+    partial = path.with_name(".out.txt.partial")
+    assert not target.exists()
+    assert whole.read_bytes().startswith(partial.read_bytes())
+    with partial.open("ab") as file:
+        file.write(b"half a sen")  # as a kill would leave it
+    assert "was begun and interrupted: --resume goes on" in command(*words, target).err
+    assert command(*words, target, "--resume").code == 0
+    assert target.read_bytes() == whole.read_bytes()
+    assert not partial.exists()
+
+
+def test_a_killed_process_goes_on_at_its_line(tiny_run, tmp_path, landmark_command):
+    """A real kill -9 in the middle of a file."""
+    source, target = tmp_path / "in.txt", tmp_path / "out.txt"
+    source.write_text("".join(f"{text}\n" for text in SENTENCES * 100), encoding="utf-8")
+    words = ["translate", tiny_run, "--file", source, "--output", target, "--beam", 1]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "landmark", *map(str, words)], stderr=subprocess.PIPE
+    )
+    partial = tmp_path / ".out.txt.partial"
+    patience = time.monotonic() + 60
+    while not (partial.exists() and partial.stat().st_size) and time.monotonic() < patience:
+        time.sleep(0.02)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    written = partial.read_bytes().count(b"\n")
+    assert 0 < written < len(SENTENCES) * 100
+    assert landmark_command(*words, "--resume").returncode == 0
+    lines = target.read_text(encoding="utf-8").split("\n")
+    assert len(lines) == len(SENTENCES) * 100 + 1
+    assert lines[:24] == lines[-25:-1]
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [(["--beam", 1], "was begun with options"), (["--json"], "was begun with json")],
+)
+def test_a_stream_goes_on_only_as_it_began(
+    command, mistake, tiny_run, lines, small_blocks, interrupted, monkeypatch, changed, message
+):
+    path, _ = lines
+    words = ["translate", tiny_run, "--file", path, "--output", path.with_name("out.txt")]
+    interrupted(2)
+    assert command(*words).code == 130
+    monkeypatch.undo()
+    assert message in mistake(*words, "--resume", *changed)
+    path.write_text("another\n", encoding="utf-8")
+    assert "was begun with file" in mistake(*words, "--resume")
+
+
+def test_resume_without_a_beginning_is_refused(mistake, tiny_run, lines):
+    path, _ = lines
+    words = ["translate", tiny_run, "--file", path]
+    assert "nothing to go on with" in mistake(*words, "--output", path.parent / "o", "--resume")
+    assert "--resume goes with --output" in mistake(*words, "--resume")
+    assert "--output with --file" in mistake("translate", tiny_run, "Hello", "--output", "o")
+
+
+def test_a_record_of_several_lines_is_kept_whole(tmp_path):
+    path = tmp_path / "out"
+    begun = ResumableFile(path, {"a": 1}, False, lines=2)
+    begun.file.write("1 best\n1 second\n2 best\n")
+    begun.__exit__(KeyboardInterrupt, None, None)
+    with ResumableFile(path, {"a": 1}, True, lines=2) as file:
+        assert file.done == 1
+        file.file.write("2 best\n2 second\n")
+    assert path.read_text() == "1 best\n1 second\n2 best\n2 second\n"

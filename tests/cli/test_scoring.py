@@ -1,0 +1,70 @@
+"""`landmark score`: files, tables, pipes and mistakes."""
+
+import json
+
+import pytest
+
+import landmark
+from landmark.pipelines.scoring import score_pairs
+
+
+@pytest.fixture
+def files(own_data):
+    """The first ten pairs as two files."""
+    few = own_data.pairs[:10]
+    sides = [own_data.write(f"few.{n}", [pair[n] for pair in few]) for n in (0, 1)]
+    return few, sides
+
+
+def test_each_pair_gets_a_line_with_sum_mean_and_perplexity(command, tiny_run, files):
+    pairs, (source, target) = files
+    answer = command("score", tiny_run, "--source", source, "--target", target)
+    expected = list(score_pairs(landmark.load(tiny_run), pairs))
+    assert answer.code == 0
+    for line, score in zip(answer.lines, expected, strict=True):
+        values = [float(column) for column in line.split("\t")]
+        assert values == pytest.approx(
+            [score.log_probability, score.per_token, score.perplexity], rel=1e-3
+        )
+    tokens = sum(len(score.pieces) for score in expected)
+    assert answer.err.startswith(f"10 pairs, {tokens} tokens: log-probability -")
+
+
+def test_tokens_are_shown_if_asked_for(command, tiny_run, files):
+    pairs, (source, target) = files
+    words = ["score", tiny_run, "--source", source, "--target", target, "--per-token"]
+    parts = command(*words).lines[0].split("\t")[3].split(" ")
+    assert "".join(part.rpartition("=")[0] for part in parts) == (
+        "▁" + pairs[0][1].replace(" ", "▁") + "</s>"
+    )
+    record = json.loads(command(*words, "--json").lines[0])
+    assert (record["source"], record["target"]) == pairs[0]
+    assert "".join(record["pieces"]) == f" {pairs[0][1]}</s>"
+    assert sum(record["log_probabilities"]) == pytest.approx(record["log_probability"])
+    assert record["tokens"] == len(record["pieces"])
+
+
+def test_a_table_and_a_pipe_give_the_same(command, landmark_command, tiny_run, files, tmp_path):
+    pairs, (source, target) = files
+    table = tmp_path / "few.tsv"
+    text = "".join(f"{a}\t{b}\n" for a, b in pairs)
+    table.write_text(text, encoding="utf-8")
+    sides = command("score", tiny_run, "--source", source, "--target", target).out
+    assert command("score", tiny_run, "--source", table).out == sides
+    piped = landmark_command("score", tiny_run, stdin=text)
+    assert (piped.returncode, piped.stdout) == (0, sides)
+
+
+def test_mistakes_name_the_file_and_the_line(mistake, tiny_run, own_data):
+    source = own_data.write("a.en", ["one", "two"])
+    long = own_data.write("long.de", ["eins", "zwei " * 90])
+    short = own_data.write("short.de", ["eins"])
+    table = own_data.write("a.tsv", ["one\teins", "two"])
+    for options, expected in (
+        (["--target", short], "--target needs --source"),
+        (["--source", source, "--target", short], f"{source} has 2 lines but {short} has 1"),
+        (["--source", source, "--target", long], f"{long}:2: has "),
+        (["--source", table], f"{table}:2: 1 tab-separated columns"),
+        (["--source", "missing", "--target", short], "missing: cannot be read"),
+    ):
+        assert mistake("score", tiny_run, *options).startswith(expected)
