@@ -155,7 +155,8 @@ class TranslationPipeline:
         sources = self.encode_sources(texts, form, _sentence, first_number)
         found = [[_SILENCE] for _ in texts]
         worded = [number for number, text in enumerate(texts) if text.strip()]
-        begun = self.encode_targets([prefix], form, lambda number: "the prefix")[0]
+        said = [prefix] if prefix else []
+        begun = [token for row in self.encode_targets(said, form, _prefix) for token in row]
         requests = [
             self._request(
                 sources[number],
@@ -285,3 +286,7 @@ class TranslationPipeline:
 
 def _sentence(number: int) -> str:
     return f"sentence {number}"
+
+
+def _prefix(number: int) -> str:
+    return "the prefix"

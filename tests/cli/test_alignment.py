@@ -101,4 +101,4 @@ def test_a_pair_too_long_is_named_by_its_line(mistake, tiny_run, own_data):
     source = own_data.write("a.en", ["one", "two"])
     target = own_data.write("a.de", ["eins", "zwei " * 90])
     words = ["align", tiny_run, "--source", source, "--target", target, "--layer", "1"]
-    assert mistake(*words, worked=True).startswith(f"{target}:2: has ")
+    assert mistake(*words, worked=True).startswith(f"{target}:2: the sentence has ")

@@ -63,7 +63,7 @@ def test_mistakes_name_the_file_and_the_line(mistake, tiny_run, own_data):
     for options, expected in (
         (["--target", short], "--target needs --source"),
         (["--source", source, "--target", short], f"{source} has 2 lines but {short} has 1"),
-        (["--source", source, "--target", long], f"{long}:2: has "),
+        (["--source", source, "--target", long], f"{long}:2: the sentence has "),
         (["--source", table], f"{table}:2: 1 tab-separated columns"),
         (["--source", "missing", "--target", short], "missing: cannot be read"),
     ):

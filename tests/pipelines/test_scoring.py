@@ -102,7 +102,7 @@ def test_a_pair_too_long_is_named_by_its_line(pipeline, monkeypatch):
         UserError, match=r"^a\.de:3: the sentence has \d+ tokens, but the model takes at most 63"
     ):
         list(score_pairs(pipeline, [*good, ("The dog", long)], ("a.en", "a.de")))
-    with pytest.raises(UserError, match=r"^source:1: has "):
+    with pytest.raises(UserError, match=r"^source:1: the sentence has "):
         list(score_pairs(pipeline, [(long, "Der Hund")]))
     with pytest.raises(UserError, match=r"^target: not valid UTF-8"):
         list(score_pairs(pipeline, [("a", "\ud800")]))
