@@ -5,9 +5,11 @@ Its attention is ours: query, key and value in one product, a position table add
 that are scaled by sqrt(d). What differs: the keys' bias, which we never add, is written as zeros.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -18,6 +20,8 @@ from landmark.layers.feedforward import FeedForward
 from landmark.layers.transformer import DecoderBlock, EncoderBlock
 from landmark.models.transformer.translator import Translator
 
+_LARGEST = 63.0  # of a weight in eight bits
+
 
 def save_ctranslate2(
     model: Translator, tokenizer: SubwordTokenizer, folder: Path, quantization: str | None = None
@@ -25,8 +29,29 @@ def save_ctranslate2(
     """Write model.bin, config.json and the vocabulary into a folder that is there."""
     spec = build_spec(model, tokenizer)
     spec.validate()
+    weights = {name: value.numpy().copy() for name, value in spec.variables().items()}
     spec.optimize(quantization=quantization)
+    if quantization == "int8":
+        _leave_headroom(spec, weights)
     spec.save(str(folder))
+
+
+def _leave_headroom(spec: Any, weights: Mapping[str, Any]) -> None:
+    """Round weights to -63 … 63 in place of -127 … 127, which CTranslate2 has done.
+
+    Processors without VNNI add two products of a weight and an activation (0 … 255) in 16 bits and
+    cut off what is larger: 2 * 255 * 127 does not fit, 2 * 255 * 63 does.
+    """
+    model_spec = library("ctranslate2.specs.model_spec")
+
+    def reduce(layer: Any, name: str, value: Any) -> None:
+        if name.endswith("weight") and getattr(value, "dtype", None) == "int8":
+            scale = _LARGEST / np.abs(weights[name]).max(1).clip(np.finfo(np.float32).tiny)
+            rounded = np.rint(weights[name] * scale[:, None]).astype(np.int8)
+            layer.weight = model_spec.NumpyVariable(rounded)
+            layer.weight_scale = model_spec.NumpyVariable(scale.astype(np.float32))
+
+    model_spec.visit_spec(spec, reduce)
 
 
 def build_spec(model: Translator, tokenizer: SubwordTokenizer) -> Any:
