@@ -104,5 +104,5 @@ def test_a_pair_too_long_is_named_by_its_line(pipeline, monkeypatch):
         list(score_pairs(pipeline, [*good, ("The dog", long)], ("a.en", "a.de")))
     with pytest.raises(UserError, match=r"^source:1: the sentence has "):
         list(score_pairs(pipeline, [(long, "Der Hund")]))
-    with pytest.raises(UserError, match=r"^target: not valid UTF-8"):
+    with pytest.raises(UserError, match=r"^target:1: the sentence is not valid UTF-8"):
         list(score_pairs(pipeline, [("a", "\ud800")]))
