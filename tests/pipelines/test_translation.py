@@ -185,3 +185,18 @@ def test_looking_inside_leaves_no_trace(pipeline):
     pipeline.attention(TEXTS[0])
     assert pipeline.translate(TEXTS[:2]) == before
     assert not pipeline.model.training
+
+
+def test_nothing_is_forced_that_was_not_asked_for(pipeline, monkeypatch):
+    asked = []
+    search = pipeline.engine.search
+
+    def watch(requests, *options):
+        asked.extend(requests)
+        return search(requests, *options)
+
+    monkeypatch.setattr(pipeline.engine, "search", watch)
+    pipeline.translate(TEXTS[:2])
+    assert [(request.prefix, request.phrases) for request in asked] == [((), ())] * 2
+    pipeline.translate(TEXTS[:1], prefix="Der")
+    assert asked[2].prefix == tuple(pipeline.tokenizer.encode(["Der"])[0])
