@@ -22,7 +22,7 @@ from landmark.decoding.stepwise import (
 )
 from landmark.models.transformer.translator import Translator
 
-BATCH_TOKENS = 2000
+BATCH_TOKENS = 4000
 
 
 class Engine(Protocol):
