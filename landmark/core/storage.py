@@ -101,3 +101,14 @@ def read_signed(path: Path, remedy: str) -> dict[str, Any]:
     ):
         raise DamagedError(f"{path}: damaged (its digest does not match): {remedy}")
     return body
+
+
+def read_checked(path: Path, sha256: str, remedy: str) -> bytes:
+    """A file's bytes, after checking them against their digest."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise DamagedError(f"{path}: cannot be read ({error.strerror}): {remedy}") from None
+    if hashlib.sha256(content).hexdigest() != sha256:
+        raise DamagedError(f"{path}: damaged (its SHA-256 is not the manifest's): {remedy}")
+    return content

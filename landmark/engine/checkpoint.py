@@ -24,6 +24,7 @@ from landmark.core.errors import DamagedError, UserError
 from landmark.core.storage import (
     beside,
     make_folder,
+    read_checked,
     read_signed,
     signed,
     storage_error,
@@ -117,12 +118,7 @@ def load_tensors(folder: Path, name: str) -> dict[str, Tensor]:
     if expected is None:
         raise DamagedError(f"{folder / MANIFEST}: lists no {name}: {_REMEDY}")
     path = folder / name
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise DamagedError(f"{path}: cannot be read ({error.strerror}): {_REMEDY}") from None
-    if hashlib.sha256(content).hexdigest() != expected:
-        raise DamagedError(f"{path}: damaged (its SHA-256 is not the manifest's): {_REMEDY}")
+    content = read_checked(path, expected, _REMEDY)
     try:
         return parse_tensors(content)
     except SafetensorError as error:

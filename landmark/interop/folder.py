@@ -12,6 +12,7 @@ from landmark.core.errors import DamagedError, UserError
 from landmark.core.storage import (
     beside,
     make_folder,
+    read_checked,
     read_signed,
     signed,
     sync_folder,
@@ -74,13 +75,7 @@ def read_export(folder: Path) -> dict[str, Any]:
             f"{folder}: format {body['format']} is not known to this version of landmark: {_REMEDY}"
         )
     for name, expected in body["files"].items():
-        path = folder / name
-        try:
-            content = path.read_bytes()
-        except OSError as error:
-            raise DamagedError(f"{path}: cannot be read ({error.strerror}): {_REMEDY}") from None
-        if hashlib.sha256(content).hexdigest() != expected:
-            raise DamagedError(f"{path}: damaged (its SHA-256 is not the manifest's): {_REMEDY}")
+        read_checked(folder / name, expected, _REMEDY)
     facts: dict[str, Any] = body["facts"]
     return facts
 

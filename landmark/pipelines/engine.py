@@ -73,7 +73,7 @@ class TorchEngine:
         ]
         for width in sorted(set(widths)):
             numbers = [number for number, its in enumerate(widths) if its == width]
-            for batch in _batches(requests, numbers):
+            for batch in batches_of(requests, numbers):
                 chosen = [requests[number] for number in batch]
                 best = self._search(chosen, width or beam, length_penalty, phrased=width > 0)
                 for number, hypotheses in zip(batch, best, strict=True):
@@ -90,7 +90,7 @@ class TorchEngine:
         if any(request.phrases for request in requests):
             raise ValueError("phrases are honoured by search, not by sampling")
         found: list[list[Hypothesis]] = [[] for _ in requests]
-        for batch in _batches(requests, range(len(requests)), draws):
+        for batch in batches_of(requests, range(len(requests)), draws):
             chosen = [requests[number] for number in batch]
             uniform = self._uniform(chosen, draws, [seeds[number] for number in batch])
             rows = [request for request in chosen for _ in range(draws)]
@@ -147,7 +147,7 @@ class TorchEngine:
         return states[0] if len(states) == 1 else EnsembleState(states)
 
 
-def _batches(
+def batches_of(
     requests: Sequence[Request], numbers: Sequence[int], draws: int = 1
 ) -> Iterator[list[int]]:
     """These numbers of requests in batches of like length."""

@@ -1,7 +1,7 @@
 """A run taken out to another library, and that library as an engine in PyTorch's place."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -13,7 +13,6 @@ from torch import Tensor
 import landmark
 from landmark.core.errors import UserError
 from landmark.core.storage import read_signed, write_durably
-from landmark.data.pairs import cut_by_budget
 from landmark.data.tokenizer import SubwordTokenizer
 from landmark.decoding.request import Request
 from landmark.decoding.speaker import Hypothesis, penalize
@@ -27,7 +26,7 @@ from landmark.interop.library import library
 from landmark.interop.onnx import DECODER, ENCODER, save_onnx
 from landmark.layers.packing import Packing
 from landmark.models.transformer.translator import Translator
-from landmark.pipelines.engine import BATCH_TOKENS, Engine, TorchEngine
+from landmark.pipelines.engine import BATCH_TOKENS, Engine, TorchEngine, batches_of
 from landmark.recipes.training import check_assets, load_config
 from landmark.recipes.translation import TranslationRun
 
@@ -134,7 +133,7 @@ class CTranslate2Engine:
         if any(request.phrases for request in requests):
             raise UserError("a glossary needs the PyTorch engine")
         found: dict[int, list[Hypothesis]] = {}
-        batches: Iterable[Sequence[int]] = _batches(requests)
+        batches = list(batches_of(requests, range(len(requests))))
         while batches:
             jobs = [(batch, self._submit([requests[n] for n in batch], beam)) for batch in batches]
             # One limit holds for a whole batch. Who went beyond his own starts again among equals.
@@ -295,13 +294,6 @@ def _load_translator(run: Run, checkpoint: Path) -> tuple[Translator, SubwordTok
 def _digest(checkpoint: Path) -> str:
     """What a checkpoint's manifest says of all of it."""
     return str(read_signed(checkpoint / MANIFEST, "use another (--checkpoint)")["sha256"])
-
-
-def _batches(requests: Sequence[Request]) -> list[list[int]]:
-    """The numbers of the requests in batches of like length."""
-    lengths = np.array([len(request.source) + 1 for request in requests], np.int64)
-    order = np.argsort(lengths, kind="stable")
-    return [batch.tolist() for batch in cut_by_budget(order, lengths, BATCH_TOKENS)]
 
 
 def _result(answer: Any) -> Any:
