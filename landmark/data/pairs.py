@@ -14,6 +14,7 @@ from landmark.core.configuration import settings
 from landmark.core.runtime import derive_seed
 from landmark.data.batch import TranslationBatch
 from landmark.data.shards import TokenStore
+from landmark.data.splitting import SubwordSplitter
 from landmark.layers.packing import Packing
 
 
@@ -27,6 +28,8 @@ class BatchConfig:
     """Batches' worth of shuffled pairs that are sorted by length together."""
     workers: Annotated[int, Field(ge=0)] = 0
     """Extra processes that prepare batches."""
+    split: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    """Chance that a subword is cut into the two it was merged from; tokens are counted before."""
 
 
 class PairSamples:
@@ -40,9 +43,10 @@ class PairSamples:
         begin: int,
         end: int,
         shuffle: bool = True,
+        splitter: SubwordSplitter | None = None,
     ) -> None:
         self.store, self.config, self.seed, self.shuffle = store, config, seed, shuffle
-        self.begin, self.end = begin, end
+        self.begin, self.end, self.splitter = begin, end, splitter
 
     def plan(self, epoch: int) -> list[NDArray[np.int64]]:
         """Shuffle, sort pools of neighbours by length, cut by the budget, shuffle the batches."""
@@ -60,9 +64,19 @@ class PairSamples:
         return batches
 
     def collate(self, epoch: int, samples: Sequence[int]) -> TranslationBatch:
-        sources = [self.store["source", int(sample)] for sample in samples]
-        targets = [self.store["target", int(sample)] for sample in samples]
+        sources, targets = (
+            [self._tokens(side, epoch, int(sample)) for sample in samples]
+            for side in ("source", "target")
+        )
         return collate_pairs(sources, targets, self.begin, self.end)
+
+    def _tokens(self, side: str, epoch: int, sample: int) -> NDArray[Any]:
+        """One side of a pair; how it is split depends on nothing but seed, epoch and sample."""
+        tokens = self.store[side, sample]
+        if self.splitter is None:
+            return tokens
+        random = np.random.default_rng(derive_seed(self.seed, "split", side, epoch, sample))
+        return self.splitter.split(tokens, random)
 
 
 def collate_pairs(

@@ -91,11 +91,13 @@ class SubwordTokenizer:
         cut = self.backend.model.tokenize
         return {tuple(t.value for t in cut(piece)): count for piece, count in counts.items()}
 
-    def halves(self, first: int) -> list[tuple[int, int]]:
-        """For each entry from `first` on, all learnt by merging: the two it was made of."""
+    def merges(self) -> dict[int, tuple[int, int]]:
+        """For each entry that was learnt by merging: the two it was made of."""
         model = json.loads(self.backend.to_str())["model"]
-        merges = model["merges"][len(model["merges"]) - (len(self) - first) :]
-        return [(model["vocab"][left], model["vocab"][right]) for left, right in merges]
+        number = model["vocab"]
+        return {
+            number[left + right]: (number[left], number[right]) for left, right in model["merges"]
+        }
 
     @classmethod
     def load(cls, path: Path) -> "SubwordTokenizer":

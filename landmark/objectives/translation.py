@@ -19,6 +19,10 @@ class TranslationConfig:
 
     label_smoothing: Annotated[float, Field(ge=0, lt=1)] = 0.1
     """Share of the target probability spread over the whole vocabulary."""
+    consistency: Annotated[float, Field(ge=0)] = 0.0
+    """R-Drop: weight of the divergence between two passes with different dropout; 5 in its paper."""
+    consistency_from: Annotated[int, Field(ge=0)] = 0
+    """The step from which R-Drop is on; each of its steps costs two."""
 
 
 class TranslationObjective(Objective):
@@ -29,7 +33,11 @@ class TranslationObjective(Objective):
         self.players = {"model": model}
 
     def turns(self, batch: TranslationBatch, step: int) -> Iterator[Turn]:
-        loss = self._loss(batch, self.config.label_smoothing)
+        config = self.config
+        consistency = config.consistency if step >= config.consistency_from else 0.0
+        if consistency:
+            batch = batch.twice()
+        loss = self._loss(batch, config.label_smoothing, consistency)
         metrics = {"nll": loss.nll_sum, "accuracy": loss.correct}
         yield Turn("model", loss.loss_sum, batch.num_tokens, metrics)
 
@@ -40,6 +48,9 @@ class TranslationObjective(Objective):
         count = batch.num_tokens
         return {"loss": (loss.nll_sum.item(), count), "accuracy": (loss.correct.item(), count)}
 
-    def _loss(self, batch: TranslationBatch, smoothing: float) -> ProjectionLoss:
+    def _loss(
+        self, batch: TranslationBatch, smoothing: float, consistency: float = 0.0
+    ) -> ProjectionLoss:
         hidden = self.model(batch.source, batch.source_packing, batch.target, batch.target_packing)
-        return projected_cross_entropy(hidden, self.model.output.weight, batch.labels, smoothing)
+        weight = self.model.output.weight
+        return projected_cross_entropy(hidden, weight, batch.labels, smoothing, consistency)

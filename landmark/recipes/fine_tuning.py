@@ -74,8 +74,9 @@ def save_initial(run: str, shape: TransformerConfig, folder: Path) -> None:
 def _extended(rows: Tensor, tokenizer: SubwordTokenizer) -> Tensor:
     """Embeddings with a row for each new entry: the mean of the two it was merged of."""
     grown = torch.cat((rows, rows.new_zeros(len(tokenizer) - len(rows), rows.shape[1])))
-    for number, halves in enumerate(tokenizer.halves(len(rows)), len(rows)):
-        grown[number] = grown[list(halves)].mean(0)
+    merges = tokenizer.merges()
+    for number in range(len(rows), len(grown)):
+        grown[number] = grown[list(merges[number])].mean(0)
     return grown
 
 

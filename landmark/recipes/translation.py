@@ -14,6 +14,7 @@ from landmark.data.pairs import BatchConfig, PairSamples
 from landmark.data.parallel_text import ParallelTextConfig
 from landmark.data.preparation import data_digest, prepare_translation
 from landmark.data.shards import TokenStore
+from landmark.data.splitting import SubwordSplitter
 from landmark.data.tokenizer import SubwordTokenizer, TokenizerConfig
 from landmark.decoding.beam_search import SearchConfig
 from landmark.engine import distributed
@@ -81,6 +82,11 @@ def assemble(config: TranslationRun, folder: Path, device: torch.device) -> Asse
         hidden_size=config.model.hidden_size,
         max_steps=config.trainer.max_steps,
     )
+    splitter = None
+    if config.batches.split:
+        splitter = SubwordSplitter(
+            tokenizer.merges(), len(tokenizer), config.batches.split, config.model.max_length - 1
+        )
     loaders = [
         Loader(
             PairSamples(
@@ -90,6 +96,7 @@ def assemble(config: TranslationRun, folder: Path, device: torch.device) -> Asse
                 tokenizer.begin,
                 tokenizer.end,
                 shuffle=split == "train",
+                splitter=splitter if split == "train" else None,
             ),
             accumulate=config.trainer.accumulate,
             rank=distributed.rank(),
