@@ -67,6 +67,40 @@ class Packing:
         place = torch.arange(self.max_length, device=self.lengths.device)
         return (place < self.lengths[:, None])[:, None, None, :]
 
+    @cached_property
+    def longest_first(self) -> Tensor:
+        """The sequences by length, those of equal length in their order. (B,)"""
+        return torch.argsort(self.lengths, descending=True, stable=True)
+
+    @cached_property
+    def ranks(self) -> Tensor:
+        """The place of each sequence among those, longest first. (B,)"""
+        return torch.argsort(self.longest_first)
+
+    @cached_property
+    def batch_sizes(self) -> Tensor:
+        """How many sequences have a token at each time; on the CPU, where kernels want it. (T,)"""
+        if self.is_full:  # known without looking at the lengths
+            return torch.full((self.max_length,), self.batch_size, device="cpu")
+        if self.is_full:
+            return torch.full((self.max_length,), self.batch_size)
+        return torch.bincount(self.positions).cpu()
+
+    @cached_property
+    def time_order(self) -> Tensor:
+        """The packed tokens time by time, of the longest sequence first. (N,)"""
+        return torch.argsort(self.positions * self.batch_size + self.ranks[self.rows])
+
+    def to_time_major(self, packed: Tensor) -> Tensor:
+        """Sequence after sequence to time after time, as recurrent layers read. (N, ...)"""
+        moved: Tensor = _Gather.apply(packed, self.time_order)
+        return moved
+
+    def from_time_major(self, tokens: Tensor) -> Tensor:
+        """Time after time back to sequence after sequence. (N, ...)"""
+        moved: Tensor = _Scatter.apply(tokens, self.time_order, self.num_tokens)
+        return moved
+
     def unpack(self, packed: Tensor) -> Tensor:
         """(N, D) to (B, T, D), zeros where there is no token."""
         grid = (self.batch_size, self.max_length, *packed.shape[1:])

@@ -70,7 +70,9 @@ class _ChunkedLoss(torch.autograd.Function):
         buffer = hidden.new_empty(passes, min(rows, length), len(weight))
         for start in range(0, length, rows):
             stop = min(start + rows, length)
-            parts = [slice(start + first, stop + first) for first in range(0, passes * length, length)]
+            parts = [
+                slice(start + first, stop + first) for first in range(0, passes * length, length)
+            ]
             logits = [
                 torch.mm(hidden[part], weight.T, out=room[: stop - start]).to(dtype)
                 for part, room in zip(parts, buffer, strict=True)
@@ -107,9 +109,7 @@ class _ChunkedLoss(torch.autograd.Function):
         )
 
 
-def _measure(
-    passes: list[Tensor], labels: Tensor, smoothing: float, consistency: float
-) -> Tensor:
+def _measure(passes: list[Tensor], labels: Tensor, smoothing: float, consistency: float) -> Tensor:
     """The three sums of a chunk, and in place of logits d loss_sum / d logits; neither with e/V."""
     difference = passes[0] - passes[1] if consistency else None
     sums, normalizers = [], []

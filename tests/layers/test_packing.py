@@ -1,5 +1,6 @@
 import pytest
 import torch
+from torch import nn
 from torch.autograd import gradcheck
 
 from landmark.layers.packing import Packing
@@ -79,3 +80,42 @@ def test_the_fast_path_of_equal_lengths_equals_the_general_one(
     assert torch.equal(quick[1], general.pack(grid))
     assert general.visible is not None
     assert general.visible.all()
+
+
+def test_time_major_is_torchs_packed_sequence() -> None:
+    packing = Packing(UNEQUAL)
+    packed = torch.randn(10, 2)
+    rows = nn.utils.rnn.pad_sequence(packed.split(UNEQUAL.tolist()), batch_first=True)
+    expected = nn.utils.rnn.pack_padded_sequence(rows, UNEQUAL, True, enforce_sorted=False)
+    assert torch.equal(packing.to_time_major(packed), expected.data)
+    assert torch.equal(packing.batch_sizes, expected.batch_sizes)
+    assert torch.equal(packing.longest_first, expected.sorted_indices)
+    assert torch.equal(packing.ranks, expected.unsorted_indices)
+
+
+@pytest.mark.parametrize("lengths", [[3, 1, 4, 2], [4, 4], [1], [1, 5, 1], [2, 0, 3]])
+def test_time_major_and_back_is_the_same(lengths: list[int]) -> None:
+    packing = Packing(torch.tensor(lengths), max_length=max(lengths))
+    packed = torch.randn(sum(lengths), 2, 3)
+    moved = packing.to_time_major(packed)
+    assert torch.equal(packing.from_time_major(moved), packed)
+    times = torch.repeat_interleave(torch.arange(max(lengths)), packing.batch_sizes)
+    assert torch.equal(packing.to_time_major(packing.positions), times)
+
+
+def test_equal_lengths_stay_in_their_order() -> None:
+    packing = Packing(torch.tensor([2, 3, 2, 3]))
+    assert packing.longest_first.tolist() == [1, 3, 0, 2]
+    assert packing.to_time_major(packing.rows).tolist() == [1, 3, 0, 2, 1, 3, 0, 2, 1, 3]
+
+
+def test_no_time_is_counted_beyond_the_longest_sequence() -> None:
+    assert Packing(torch.tensor([1, 3]), max_length=9).batch_sizes.tolist() == [2, 1, 1]
+    assert Packing.full(4, 3).batch_sizes.tolist() == [4, 4, 4]
+
+
+def test_gradients_through_time_major_are_exact() -> None:
+    packing = Packing(torch.tensor([2, 1, 3]))
+    packed = torch.randn(6, 2, dtype=torch.float64, requires_grad=True)
+    assert gradcheck(packing.to_time_major, (packed,))
+    assert gradcheck(packing.from_time_major, (packed,))
