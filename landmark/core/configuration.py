@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar, dataclass_transform
 
 import yaml
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import BeforeValidator, ConfigDict, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as pydantic_dataclass
 
 from landmark.core.errors import UserError
@@ -121,11 +121,17 @@ def _explain(cls: type, error: ValidationError, origin: Origin) -> str:
     """The first fault in one line; how many more there are."""
     faults = error.errors(include_url=False)
     fault = faults[0]
-    path = ".".join(str(part) for part in fault["loc"])
+    keys, owner = _locate(cls, [str(part) for part in fault["loc"]])
+    path = ".".join(keys)
     if fault["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
-        owner = _settings_at(cls, [str(part) for part in fault["loc"][:-1]])
         names = [field.name for field in dataclasses.fields(owner)] if owner else []
-        what = f"unknown key {path!r}: {nearest(str(fault['loc'][-1]), names)}"
+        what = f"unknown key {path!r}: {nearest(keys[-1], names)}"
+    elif fault["type"] == "union_tag_invalid":
+        context = fault["ctx"]
+        key = str(context["discriminator"]).strip("'")
+        choices = context["expected_tags"].replace("'", "")
+        path = f"{path}.{key}"
+        what = f"{path}: {context['tag']!r} is none of {choices}"
     elif fault["type"] in ("missing", "missing_argument", "missing_keyword_only_argument"):
         what = f"{path!r} is missing"
     else:
@@ -137,21 +143,44 @@ def _explain(cls: type, error: ValidationError, origin: Origin) -> str:
     return f"{origin.of(path)}: {what}{more}"
 
 
-def _settings_at(cls: type, path: Sequence[str]) -> type | None:
-    """The settings class reached by following field names down from `cls`."""
-    for name in path:
-        inner = _inner_settings(typing.get_type_hints(cls).get(name))
-        if inner is None:
-            return None
-        cls = inner
-    return cls
+def _locate(cls: type, parts: Sequence[str]) -> tuple[list[str], type | None]:
+    """The keys of a fault's place, and the settings class that the last of them stands in.
+
+    Where a field may be of several classes, the place has the tag of one behind the field's key.
+    """
+    keys: list[str] = []
+    owner: type | None = cls
+    rest = list(parts)
+    while rest:
+        keys.append(rest.pop(0))
+        if rest:
+            choices = _inner_settings(owner, keys[-1]) if owner else {}
+            if len(choices) > 1 and rest[0] in choices:
+                owner = choices[rest.pop(0)]
+            else:
+                owner = next(iter(choices.values()), None)
+    return keys, owner
 
 
-def _inner_settings(annotation: Any) -> type | None:
-    choices = (
-        typing.get_args(annotation) if isinstance(annotation, types.UnionType) else [annotation]
-    )
-    return next((choice for choice in choices if dataclasses.is_dataclass(choice)), None)  # type: ignore[return-value]
+def _inner_settings(cls: type, field: str) -> dict[str, type]:
+    """The settings classes that a field may hold, by tag: the value of their first field."""
+    annotation = typing.get_type_hints(cls).get(field)
+    union = isinstance(annotation, types.UnionType)
+    choices = typing.get_args(annotation) if union else [annotation]
+    return {
+        str(dataclasses.fields(choice)[0].default): choice
+        for choice in choices
+        if isinstance(choice, type) and dataclasses.is_dataclass(choice)
+    }
+
+
+def default_key(key: str, value: str) -> BeforeValidator:
+    """For a field of several settings classes that are told apart by `key`: its default."""
+
+    def complete(values: Any) -> Any:
+        return {key: value, **values} if isinstance(values, dict) else values
+
+    return BeforeValidator(complete)
 
 
 def as_values(config: Any) -> dict[str, Any]:

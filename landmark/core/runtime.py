@@ -32,7 +32,9 @@ def choose_device(name: str) -> torch.device:
     try:
         device = torch.device(name)
         torch.empty(0, device=device)
-    except (RuntimeError, AssertionError, NotImplementedError, ImportError):
+    except (RuntimeError, AssertionError, ImportError):
+        # In this order: no such name, number or kernel; torch was built without this kind; the
+        # kind comes with a package of its own, which is not installed.
         raise UserError(
             f"device {name!r} is not usable here: choose from {', '.join(devices())}"
         ) from None

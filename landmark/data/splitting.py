@@ -1,8 +1,8 @@
 """Subwords cut open at random in training, so that a model meets a word in many spellings.
 
-What BPE-dropout does (Provilkov et al. 2020, arXiv 1910.13267), done from the other end: that leaves
-out merges while it encodes a text, this undoes merges of a text that was encoded once. A token falls
-into the two it was merged from with a given chance, and so do they.
+What BPE-dropout does (Provilkov et al. 2020, arXiv 1910.13267), done from the other end: that
+leaves out merges while it encodes a text, this undoes merges of a text that was encoded once. A
+token falls into the two it was merged from with a given chance, and so do they.
 """
 
 from collections.abc import Mapping

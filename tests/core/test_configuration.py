@@ -12,6 +12,7 @@ from landmark.core.configuration import (
     as_values,
     as_yaml,
     build,
+    default_key,
     documentation,
     fingerprint,
     override,
@@ -254,3 +255,51 @@ def test_equal_values_have_equal_fingerprints_whatever_their_order() -> None:
     assert fingerprint({"a": 1, "b": [2, "ü"]}) == fingerprint({"b": [2, "ü"], "a": 1})
     assert fingerprint({"a": 1}) != fingerprint({"a": 2})
     assert len(fingerprint({})) == 16
+
+
+@settings
+class Sail:
+    kind: Literal["sail"] = "sail"
+    area: Annotated[float, Field(gt=0)] = 20.0
+
+
+@settings
+class Motor:
+    kind: Literal["motor"] = "motor"
+    power: Annotated[float, Field(gt=0)] = 5.0
+
+
+@settings
+class Boat:
+    drive: Annotated[Sail | Motor, Field(discriminator="kind"), default_key("kind", "sail")] = (
+        dataclasses.field(default_factory=Sail)
+    )
+
+
+def boat(values: dict[str, Any]) -> Boat:
+    return build(Boat, values, Origin("recipe boat"))
+
+
+def test_a_field_of_several_kinds_is_told_apart_by_its_key() -> None:
+    assert boat({}).drive == Sail()
+    assert boat({"drive": {"area": 7}}).drive == Sail(area=7)
+    motor = boat({"drive": {"kind": "motor", "power": 9}})
+    assert motor.drive == Motor(power=9)
+    assert boat(as_values(motor)) == boat(yaml.safe_load(as_yaml(motor))) == motor
+
+
+@pytest.mark.parametrize(
+    ("drive", "message"),
+    [
+        ({"kind": "oars"}, "drive.kind: 'oars' is none of sail, motor"),
+        ({"kind": "motor", "powr": 1}, "unknown key 'drive.powr': did you mean power?"),
+        ({"kind": "motor", "power": -1}, "drive.power: Input should be greater than 0 (got -1)"),
+        ({"power": 1}, "unknown key 'drive.power': choose from: area, kind"),
+    ],
+)
+def test_a_fault_inside_a_field_of_several_kinds_is_named_without_the_kind(
+    drive: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(UserError) as caught:
+        boat({"drive": drive})
+    assert str(caught.value) == f"recipe boat: {message}"

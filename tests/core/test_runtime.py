@@ -39,7 +39,7 @@ def test_the_cpu_is_always_there() -> None:
     assert choose_device("auto").type in {"cpu", *(d.partition(":")[0] for d in devices())}
 
 
-@pytest.mark.parametrize("name", ["cuda:99", "tpu", "", "cpu:x", "hpu", "meta"])
+@pytest.mark.parametrize("name", ["cuda:99", "tpu", "", "cpu:x", "vulkan", "hpu", "meta"])
 def test_a_wrong_device_is_the_users_mistake_and_names_the_right_ones(name: str) -> None:
     with pytest.raises(UserError, match="choose from auto, cpu"):
         choose_device(name)

@@ -42,7 +42,10 @@ def test_an_empty_sequence_stays_empty() -> None:
 
 
 def test_split_text_reads_the_same() -> None:
-    lines = ["The old woman reads a good book.", "Die alte Frau liest ein gutes Büchlein – hörst du?"]
+    lines = [
+        "The old woman reads a good book.",
+        "Die alte Frau liest ein gutes Büchlein – hörst du?",
+    ]
     tokenizer = SubwordTokenizer.train(lines * 5, TokenizerConfig(vocab_size=400))
     merges = tokenizer.merges()
     assert set(merges) == set(range(260, len(tokenizer)))

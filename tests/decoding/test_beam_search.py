@@ -10,83 +10,41 @@ from landmark.decoding.stepwise import decode_stepwise
 from landmark.layers.packing import Packing
 from landmark.models.transformer.translator import TransformerConfig, Translator
 
-VOCABULARY, BEGIN, END = 4, 1, 2
+
+def search(speaker, limits: list[int], beam: int, alpha: float):
+    state = speaker.start(len(limits), beam)
+    return beam_search(speaker, state, limits, speaker.begin, speaker.end, beam, alpha)
 
 
-def table(sentence: int, prefix: tuple[int, ...]) -> list[float]:
-    """Log-probabilities that depend on the sentence and on everything said so far."""
-    seed = sum((place + 1) * 31 * (token + 7) ** 3 for place, token in enumerate(prefix))
-    generator = torch.Generator().manual_seed(seed + 101 * sentence)
-    return torch.randn(VOCABULARY, generator=generator).log_softmax(0).tolist()
-
-
-class PrefixState:
-    """Remembers, for each row, its sentence and what it said; and the sentences kept."""
-
-    def __init__(self, sentences: int, beam: int) -> None:
-        self.rows = [(number, (BEGIN,)[:0]) for number in range(sentences) for _ in range(beam)]
-        self.sentences, self.beam = list(range(sentences)), beam
-
-    def select_rows(self, rows: torch.Tensor) -> None:
-        self.rows = [self.rows[row] for row in rows.tolist()]
-
-    def select_sentences(self, sentences: torch.Tensor) -> None:
-        self.sentences = [self.sentences[place] for place in sentences.tolist()]
-
-
-class TableSpeaker:
-    """Speaks from the table; its rows must stay in the order of the sentences kept."""
-
-    def __init__(self) -> None:
-        self.batch_sizes: list[int] = []
-
-    def step(self, tokens: torch.Tensor, state: PrefixState) -> torch.Tensor:
-        owners = [number for number in state.sentences for _ in range(state.beam)]
-        assert [sentence for sentence, _ in state.rows] == owners
-        self.batch_sizes.append(len(tokens))
-        state.rows = [
-            (sentence, (*said, token))
-            for (sentence, said), token in zip(state.rows, tokens.tolist(), strict=True)
-        ]
-        logits = torch.tensor([table(sentence, said) for sentence, said in state.rows])
-        return 3 + logits  # any constant: a speaker gives logits
-
-
-def search(limits: list[int], beam: int, alpha: float, speaker: TableSpeaker | None = None):
-    state = PrefixState(len(limits), beam)
-    return beam_search(speaker or TableSpeaker(), state, limits, BEGIN, END, beam, alpha)
-
-
-def exhaustive(sentence: int, limit: int, alpha: float) -> list[tuple[tuple[int, ...], float]]:
+def exhaustive(
+    speaker, sentence: int, limit: int, alpha: float
+) -> list[tuple[tuple[int, ...], float]]:
     """Everything that can be said within the limit, with its penalised score, best first."""
-    words = [token for token in range(VOCABULARY) if token != END]
+    words = [token for token in range(speaker.vocabulary) if token != speaker.end]
     found = []
     for length in range(limit + 1):
         for said in itertools.product(words, repeat=length):
-            spoken = (*said, END) if length < limit else said
-            total = sum(
-                table(sentence, (BEGIN, *spoken[:place]))[token]
-                for place, token in enumerate(spoken)
-            )
+            spoken = (*said, speaker.end) if length < limit else said
+            total = speaker.total(sentence, spoken)
             found.append((said, total / ((5 + len(spoken)) / 6) ** alpha))
     return sorted(found, key=lambda pair: -pair[1])
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 1.5])
-def test_a_beam_as_wide_as_the_tree_equals_exhaustive_search(alpha: float) -> None:
+def test_a_beam_as_wide_as_the_tree_equals_exhaustive_search(speaker, alpha: float) -> None:
     limits = [3, 1, 2, 3]
-    beam = 1 + 3 + 9 + 27  # ended after 0, 1, 2 words, or cut at the limit of 3
-    for sentence, hypotheses in enumerate(search(limits, beam, alpha)):
-        expected = exhaustive(sentence, limits[sentence], alpha)
+    beam = 1 + 4 + 16 + 64  # ended after 0, 1, 2 words, or cut at the limit of 3
+    for sentence, hypotheses in enumerate(search(speaker, limits, beam, alpha)):
+        expected = exhaustive(speaker, sentence, limits[sentence], alpha)
         assert [h.tokens for h in hypotheses] == [words for words, _ in expected]
         assert [h.score for h in hypotheses] == pytest.approx(
             [score for _, score in expected], abs=1e-5
         )
 
 
-def test_the_length_penalty_can_change_which_is_best() -> None:
+def test_the_length_penalty_can_change_which_is_best(speaker) -> None:
     best = {
-        alpha: [hypotheses[0].tokens for hypotheses in search([3] * 12, 40, alpha)]
+        alpha: [hypotheses[0].tokens for hypotheses in search(speaker, [3] * 12, 85, alpha)]
         for alpha in (0.0, 1.5)
     }
     assert best[0.0] != best[1.5]
@@ -94,21 +52,23 @@ def test_the_length_penalty_can_change_which_is_best() -> None:
     assert min(longer) >= 0
 
 
-def beam_by_hand(sentence: int, limit: int, beam: int, alpha: float):
+def beam_by_hand(speaker, sentence: int, limit: int, beam: int, alpha: float):
     """The same search with lists, for one sentence."""
     going, finished = [((), 0.0)], []
     for length in range(1, limit + 1):
         candidates = [
             ((*said, token), total + gain)
             for said, total in going
-            for token, gain in enumerate(table(sentence, (BEGIN, *said)))
+            for token, gain in enumerate(speaker.table(sentence, (speaker.begin, *said)).tolist())
         ]
         candidates.sort(key=lambda pair: -pair[1])
         penalty = ((5 + length) / 6) ** alpha
         finished += [
-            (said[:-1], total / penalty) for said, total in candidates[:beam] if said[-1] == END
+            (said[:-1], total / penalty)
+            for said, total in candidates[:beam]
+            if said[-1] == speaker.end
         ]
-        going = [pair for pair in candidates if pair[0][-1] != END][:beam]
+        going = [pair for pair in candidates if pair[0][-1] != speaker.end][:beam]
         if len(finished) >= beam:
             break
         if length == limit:
@@ -118,39 +78,35 @@ def beam_by_hand(sentence: int, limit: int, beam: int, alpha: float):
 
 @pytest.mark.parametrize("alpha", [0.0, 0.6])
 @pytest.mark.parametrize("beam", [1, 2, 3, 5])
-def test_narrow_beams_equal_a_search_with_lists(beam: int, alpha: float) -> None:
+def test_narrow_beams_equal_a_search_with_lists(speaker, beam: int, alpha: float) -> None:
     limits = [6, 2, 8, 1, 6, 6, 8, 8]
-    for sentence, hypotheses in enumerate(search(limits, beam, alpha)):
-        expected = beam_by_hand(sentence, limits[sentence], beam, alpha)
+    for sentence, hypotheses in enumerate(search(speaker, limits, beam, alpha)):
+        expected = beam_by_hand(speaker, sentence, limits[sentence], beam, alpha)
         assert [h.tokens for h in hypotheses] == [words for words, _ in expected]
         assert [h.score for h in hypotheses] == pytest.approx(
             [score for _, score in expected], abs=1e-5
         )
 
 
-def test_hypotheses_are_sorted_distinct_and_scored_by_the_penalty() -> None:
-    for sentence, hypotheses in enumerate(search([6] * 8, 4, 0.6)):
+def test_hypotheses_are_sorted_distinct_and_scored_by_the_penalty(speaker) -> None:
+    for sentence, hypotheses in enumerate(search(speaker, [6] * 8, 4, 0.6)):
         scores = [hypothesis.score for hypothesis in hypotheses]
         assert len(hypotheses) == 4
         assert scores == sorted(scores, reverse=True)
         assert len({hypothesis.tokens for hypothesis in hypotheses}) == 4
         for hypothesis in hypotheses:
-            ended = (END,) if len(hypothesis.tokens) < 6 else ()
+            ended = (speaker.end,) if len(hypothesis.tokens) < 6 else ()
             spoken = (*hypothesis.tokens, *ended)
-            total = sum(
-                table(sentence, (BEGIN, *spoken[:place]))[token]
-                for place, token in enumerate(spoken)
-            )
+            total = speaker.total(sentence, spoken)
             assert hypothesis.log_probability == pytest.approx(total, abs=1e-5)
             assert hypothesis.score == pytest.approx(
                 total / ((5 + len(spoken)) / 6) ** 0.6, abs=1e-5
             )
 
 
-def test_finished_sentences_leave_the_batch() -> None:
+def test_finished_sentences_leave_the_batch(speaker) -> None:
     beam, limits = 2, [9, 1, 3, 9, 9, 5, 9, 9]
-    speaker = TableSpeaker()
-    search(limits, beam, 0.0, speaker)
+    search(speaker, limits, beam, 0.0)
     sizes = speaker.batch_sizes
     assert sizes[0] == len(limits) * beam
     assert sizes == sorted(sizes, reverse=True)
@@ -159,7 +115,7 @@ def test_finished_sentences_leave_the_batch() -> None:
     for sentence in range(len(limits)):
         steps = 0
         for steps in range(1, limits[sentence] + 1):  # the first limit at which nothing changes
-            at_most = beam_by_hand(sentence, steps, beam, 0.0)
+            at_most = beam_by_hand(speaker, sentence, steps, beam, 0.0)
             if all(len(words) < steps for words, _ in at_most):
                 break
         alone.append(steps)
@@ -167,16 +123,16 @@ def test_finished_sentences_leave_the_batch() -> None:
     assert sizes == expected
 
 
-def test_beam_one_is_greedy() -> None:
+def test_beam_one_is_greedy(speaker) -> None:
     limits = [6, 2, 8, 1, 6, 6, 8, 8]
-    greedy = decode_stepwise(TableSpeaker(), PrefixState(8, 1), limits, BEGIN, END)
-    for alone, beamed in zip(greedy, search(limits, 1, 0.6), strict=True):
+    greedy = decode_stepwise(speaker, speaker.start(8), limits, speaker.begin, speaker.end)
+    for alone, beamed in zip(greedy, search(speaker, limits, 1, 0.6), strict=True):
         assert [alone.tokens] == [hypothesis.tokens for hypothesis in beamed]
         assert beamed[0].log_probability == pytest.approx(alone.log_probability, abs=1e-5)
 
 
-def test_no_sentences_give_no_hypotheses() -> None:
-    assert search([], 3, 0.6) == []
+def test_no_sentences_give_no_hypotheses(speaker) -> None:
+    assert search(speaker, [], 3, 0.6) == []
 
 
 def test_the_length_penalty_is_wus_equation_14() -> None:
@@ -194,6 +150,8 @@ def test_the_longest_translation_grows_with_the_source() -> None:
 
 # With a real model
 
+BEGIN, END = 1, 2
+
 
 class Uncached:
     """The same model, computing every prefix from nothing at every step."""
@@ -201,11 +159,8 @@ class Uncached:
     def __init__(self, model: Translator, sources: list[list[int]]) -> None:
         self.model, self.sources = model, sources
 
-    def step(self, tokens: torch.Tensor, state: PrefixState) -> torch.Tensor:
-        state.rows = [
-            (sentence, (*said, token))
-            for (sentence, said), token in zip(state.rows, tokens.tolist(), strict=True)
-        ]
+    def step(self, tokens: torch.Tensor, state) -> torch.Tensor:
+        state.say(tokens)
         sources = [self.sources[sentence] for sentence, _ in state.rows]
         said = [list(words) for _, words in state.rows]
         hidden = self.model(*packed(sources), *packed(said))
@@ -237,15 +192,14 @@ SOURCES = [[5, 6, 7, 8, 2], [9, 2], [4, 10, 11, 2], [12, 2], [13, 14, 15, 16, 17
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
 @pytest.mark.parametrize("beam", [1, 3])
-def test_search_with_caches_equals_search_without(norm: str, beam: int) -> None:
+def test_search_with_caches_equals_search_without(speaker, norm: str, beam: int) -> None:
     model = small_model(norm)
     limits = [9, 5, 12, 12, 12]
     with torch.inference_mode():
         state = model.start(*packed(SOURCES), beam, max(limits))
     cached = beam_search(model, state, limits, BEGIN, END, beam, 0.6)
-    uncached = beam_search(
-        Uncached(model, SOURCES), PrefixState(5, beam), limits, BEGIN, END, beam, 0.6
-    )
+    said = speaker.start(len(SOURCES), beam)
+    uncached = beam_search(Uncached(model, SOURCES), said, limits, BEGIN, END, beam, 0.6)
     lengths = [len(h.tokens) for hypotheses in cached for h in hypotheses]
     assert len(set(lengths)) > 1
     for quick, slow in zip(cached, uncached, strict=True):

@@ -3,6 +3,7 @@ import math
 import pytest
 import torch
 
+from landmark.decoding.speaker import Hypothesis
 from landmark.decoding.stepwise import (
     SamplingConfig,
     choose_greedily,
@@ -11,61 +12,28 @@ from landmark.decoding.stepwise import (
     sampler,
 )
 
-VOCABULARY, BEGIN, END = 6, 1, 2
+
+def decode(speaker, limits: list[int], *choose) -> list[Hypothesis]:
+    state = speaker.start(len(limits))
+    return decode_stepwise(speaker, state, limits, speaker.begin, speaker.end, *choose)
 
 
-def table(sentence: int, prefix: tuple[int, ...]) -> torch.Tensor:
-    """Logits that depend on the sentence and on everything said so far."""
-    seed = sum((place + 1) * 31 * (token + 7) ** 3 for place, token in enumerate(prefix))
-    return torch.randn(VOCABULARY, generator=torch.Generator().manual_seed(seed + 101 * sentence))
-
-
-class PrefixState:
-    """Remembers, for each row, its sentence and what it said."""
-
-    def __init__(self, sentences: int) -> None:
-        self.rows: list[tuple[int, tuple[int, ...]]] = [(n, ()) for n in range(sentences)]
-        self.sentences = list(range(sentences))
-
-    def select_rows(self, rows: torch.Tensor) -> None:
-        self.rows = [self.rows[row] for row in rows.tolist()]
-
-    def select_sentences(self, sentences: torch.Tensor) -> None:
-        self.sentences = [self.sentences[place] for place in sentences.tolist()]
-
-
-class TableSpeaker:
-    """Speaks from the table, and notes how many rows it was asked about."""
-
-    def __init__(self) -> None:
-        self.batch_sizes: list[int] = []
-
-    def step(self, tokens: torch.Tensor, state: PrefixState) -> torch.Tensor:
-        assert [sentence for sentence, _ in state.rows] == state.sentences
-        self.batch_sizes.append(len(tokens))
-        state.rows = [
-            (sentence, (*said, token))
-            for (sentence, said), token in zip(state.rows, tokens.tolist(), strict=True)
-        ]
-        return torch.stack([table(sentence, said) for sentence, said in state.rows])
-
-
-def greedy_by_hand(sentence: int, limit: int) -> tuple[tuple[int, ...], float]:
-    said, total = [BEGIN], 0.0
+def greedy_by_hand(speaker, sentence: int, limit: int) -> tuple[tuple[int, ...], float]:
+    said, total = [speaker.begin], 0.0
     while len(said) <= limit:
-        scores = table(sentence, tuple(said)).log_softmax(0).tolist()
-        token = max(range(VOCABULARY), key=scores.__getitem__)
+        scores = speaker.table(sentence, tuple(said)).tolist()
+        token = max(range(speaker.vocabulary), key=scores.__getitem__)
         total += scores[token]
-        if token == END:
+        if token == speaker.end:
             break
         said.append(token)
     return tuple(said[1:]), total
 
 
-def test_greedy_choice_equals_a_loop_over_each_sentence_alone() -> None:
+def test_greedy_choice_equals_a_loop_over_each_sentence_alone(speaker) -> None:
     limits = [4, 3, 1, 9, 5, 7, 1, 7]
-    hypotheses = decode_stepwise(TableSpeaker(), PrefixState(8), limits, BEGIN, END)
-    expected = [greedy_by_hand(sentence, limit) for sentence, limit in enumerate(limits)]
+    hypotheses = decode(speaker, limits)
+    expected = [greedy_by_hand(speaker, sentence, limit) for sentence, limit in enumerate(limits)]
     lengths = [len(words) for words, _ in expected]
     assert any(length < limit for length, limit in zip(lengths, limits, strict=True))
     assert any(length == limit for length, limit in zip(lengths, limits, strict=True))
@@ -75,20 +43,19 @@ def test_greedy_choice_equals_a_loop_over_each_sentence_alone() -> None:
         assert hypothesis.score == hypothesis.log_probability
 
 
-def test_finished_sentences_leave_the_batch() -> None:
+def test_finished_sentences_leave_the_batch(speaker) -> None:
     limits = [4, 3, 1, 9, 5, 7, 1, 7]
-    speaker = TableSpeaker()
-    decode_stepwise(speaker, PrefixState(8), limits, BEGIN, END)
+    decode(speaker, limits)
     steps = []  # how often each sentence must have been asked about
     for sentence, limit in enumerate(limits):
-        words, _ = greedy_by_hand(sentence, limit)
+        words, _ = greedy_by_hand(speaker, sentence, limit)
         steps.append(min(limit, len(words) + 1))
     expected = [sum(step > time for step in steps) for time in range(max(steps))]
     assert speaker.batch_sizes == expected
 
 
-def test_no_sentences_give_no_hypotheses() -> None:
-    assert decode_stepwise(TableSpeaker(), PrefixState(0), [], BEGIN, END) == []
+def test_no_sentences_give_no_hypotheses(speaker) -> None:
+    assert decode(speaker, []) == []
 
 
 def restricted_by_hand(
@@ -146,33 +113,26 @@ def uniform(seed: int) -> torch.Tensor:
     return torch.rand(6, 8, generator=torch.Generator().manual_seed(seed))
 
 
-def test_a_seed_reproduces_the_draws_and_another_does_not() -> None:
+def test_a_seed_reproduces_the_draws_and_another_does_not(speaker) -> None:
     def speak(seed: int) -> list[tuple[int, ...]]:
         choose = sampler(SamplingConfig(), uniform(seed))
-        speaker, state = TableSpeaker(), PrefixState(6)
-        return [h.tokens for h in decode_stepwise(speaker, state, [8] * 6, BEGIN, END, choose)]
+        return [h.tokens for h in decode(speaker, [8] * 6, choose)]
 
     assert speak(1) == speak(1)
     assert speak(1) != speak(2)
 
 
-def test_top_one_sampling_is_greedy() -> None:
+def test_top_one_sampling_is_greedy(speaker) -> None:
     def speak(choose) -> list[tuple[int, ...]]:
-        state = PrefixState(6)
-        return [
-            h.tokens for h in decode_stepwise(TableSpeaker(), state, [8] * 6, BEGIN, END, choose)
-        ]
+        return [h.tokens for h in decode(speaker, [8] * 6, choose)]
 
     assert speak(sampler(SamplingConfig(top_k=1), uniform(0))) == speak(choose_greedily)
 
 
-def test_the_log_probability_of_a_sample_is_the_models_not_the_restricted_one() -> None:
+def test_the_log_probability_of_a_sample_is_the_models_not_the_restricted_one(speaker) -> None:
     choose = sampler(SamplingConfig(temperature=0.3, top_k=2), uniform(5))
-    hypotheses = decode_stepwise(TableSpeaker(), PrefixState(5), [4] * 5, BEGIN, END, choose)
+    hypotheses = decode(speaker, [4] * 5, choose)
     for sentence, hypothesis in enumerate(hypotheses):
-        said, total = (BEGIN,), 0.0
-        ended = () if len(hypothesis.tokens) == 4 else (END,)
-        for token in (*hypothesis.tokens, *ended):
-            total += table(sentence, said).log_softmax(0)[token].item()
-            said = (*said, token)
+        ended = () if len(hypothesis.tokens) == 4 else (speaker.end,)
+        total = speaker.total(sentence, (*hypothesis.tokens, *ended))
         assert hypothesis.log_probability == pytest.approx(total, abs=1e-5)

@@ -34,6 +34,16 @@ def save(run, *steps, best_step=0):
         save_checkpoint(run.checkpoint_folder(step), TENSORS, facts)
 
 
+def is_locked(run):
+    """Whether another process would find the lock taken."""
+    with (run.folder / "lock").open() as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        return False
+
+
 def names(folder):
     return sorted(path.name for path in folder.iterdir())
 
@@ -65,14 +75,14 @@ def test_a_changed_recipe_is_refused(run, harm):
 def test_a_forked_worker_does_not_keep_the_lock(run):
     ready, begun = os.pipe()
     with run.locked():
+        assert is_locked(run)
         worker = os.fork()
         if worker == 0:
             os.write(begun, b"!")
             signal.pause()
     try:
         os.read(ready, 1)
-        with run.locked():
-            pass
+        assert not is_locked(run)
     finally:
         os.kill(worker, signal.SIGKILL)
         os.waitpid(worker, 0)

@@ -15,12 +15,12 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from landmark.core.configuration import settings
-from landmark.core.errors import UserError
 from landmark.layers.cache import KeyValueCache, Lineage, Memory
 from landmark.layers.dropout import Dropout
 from landmark.layers.packing import Packing
 from landmark.layers.position import LearnedPosition, SinusoidalPosition
 from landmark.layers.transformer import DecoderBlock, EncoderBlock
+from landmark.models.translation import Tied, TranslationModel
 
 Size = Annotated[int, Field(ge=1)]
 
@@ -29,6 +29,8 @@ Size = Annotated[int, Field(ge=1)]
 class TransformerConfig:
     """The shape of a Transformer."""
 
+    architecture: Literal["transformer"] = "transformer"
+    """What kind of network this is."""
     vocab_size: Annotated[int, Field(ge=4)] | None = None
     """Entries of the vocabulary; null takes the tokenizer's."""
     hidden_size: Size = 512
@@ -47,7 +49,7 @@ class TransformerConfig:
     """Layer norm after each residual sum (the paper's) or before each sub-layer."""
     positions: Literal["sinusoidal", "learned"] = "sinusoidal"
     """How a token's place is told."""
-    tied: Literal["all", "output", "none"] = "all"
+    tied: Tied = "all"
     """Share one matrix between source, target and output; target and output; or none."""
     max_length: Size = 1024
     """Longest sequence, in tokens, on either side."""
@@ -110,25 +112,15 @@ class DecoderState:
             memory.select(sentences)
 
 
-class Translator(nn.Module):
-    """Source tokens and the target so far in; a hidden state for each next target token out."""
+class Translator(TranslationModel):
+    """Blocks of attention that read the source, and blocks that write the target."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        if config.vocab_size is None:
-            raise UserError("model.vocab_size is not set: give it, or a tokenizer to take it from")
         self.config = config
         width, pre_norm = config.hidden_size, config.norm == "pre"
         block = (width, config.inner_size, config.num_heads, config.dropout, pre_norm)
-        self.target_embedding = _embedding(config.vocab_size, width)
-        self.source_embedding = (
-            self.target_embedding if config.tied == "all" else _embedding(config.vocab_size, width)
-        )
-        self.output = nn.Linear(width, config.vocab_size, bias=False)
-        if config.tied == "none":
-            nn.init.xavier_uniform_(self.output.weight)
-        else:
-            self.output.weight = self.target_embedding.weight
+        self.add_vocabulary(config.vocab_size, width, config.tied)
         position = SinusoidalPosition if config.positions == "sinusoidal" else LearnedPosition
         self.position = position(config.max_length, width)
         self.dropout = Dropout(config.dropout)
@@ -140,7 +132,6 @@ class Translator(nn.Module):
     def forward(
         self, source: Tensor, source_packing: Packing, target: Tensor, target_packing: Packing
     ) -> Tensor:
-        """Hidden states of the target's next tokens. source: (M,), target: (N,) -> (N, D)"""
         memory = self.encode(source, source_packing)
         return self.decode(target, target_packing, memory, source_packing)
 
@@ -183,7 +174,6 @@ class Translator(nn.Module):
         )
 
     def step(self, tokens: Tensor, state: DecoderState) -> Tensor:
-        """Logits of the token after these, the newest of each row. (R,) -> (R, V)"""
         positions = torch.full_like(tokens, state.length)
         x = self._embed(self.target_embedding, tokens, positions)
         state.grow()
@@ -191,10 +181,9 @@ class Translator(nn.Module):
             x = block.step(x, cache, memory)
         return self.logits(self.decoder_norm(x))
 
-    def logits(self, hidden: Tensor) -> Tensor:
-        """(N, D) -> (N, V)"""
-        logits: Tensor = self.output(hidden)
-        return logits
+    @property
+    def attention_shape(self) -> tuple[int, int]:
+        return self.config.decoder_layers, self.config.num_heads
 
     def blocks(self) -> list[DecoderBlock]:
         return [block for block in self.decoder if isinstance(block, DecoderBlock)]
@@ -210,10 +199,3 @@ class Translator(nn.Module):
             return recomputed
         computed: Tensor = block(*inputs)
         return computed
-
-
-def _embedding(vocab_size: int, width: int) -> nn.Embedding:
-    """Drawn from N(0, 1/d), so that scaling by sqrt(d) gives unit variance."""
-    embedding = nn.Embedding(vocab_size, width)
-    nn.init.normal_(embedding.weight, std=width**-0.5)
-    return embedding
