@@ -45,6 +45,22 @@ def tiny_run(tmp_path_factory, tiny) -> Path:
     return train("transformer-embedded", tmp_path_factory.mktemp("runs") / "tiny", tiny).folder
 
 
+@pytest.fixture(scope="session")
+def tiny_recurrent(tiny) -> list[str]:
+    """Settings that make a recurrent translation recipe train in a second."""
+    shape = ["model.embedding_size=12", "model.hidden_size=16", "model.dropout=0.1"]
+    return [*(setting for setting in tiny if not setting.startswith("model.")), *shape]
+
+
+@pytest.fixture(scope="session")
+def recurrent_run(tmp_path_factory, tiny_recurrent) -> Path:
+    """A finished run of the recurrent recipe; tests read it and copy it, but never change it."""
+    from landmark.recipes.training import train
+
+    folder = tmp_path_factory.mktemp("runs") / "recurrent"
+    return train("seq2seq-embedded", folder, tiny_recurrent).folder
+
+
 @pytest.fixture
 def rewrite_recipe():
     """Change a run's recipe as if it had been trained so: its digest is right."""

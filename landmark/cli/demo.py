@@ -27,15 +27,15 @@ def demo(
         return code
     from rich.console import Console
 
-    from landmark.cli.evaluation import print_evaluations
-    from landmark.cli.translation import draw_attention
+    from landmark.cli.translation.report import print_evaluations
+    from landmark.cli.translation.translation import draw_attention
     from landmark.pipelines.evaluation import evaluate, split_pairs
     from landmark.pipelines.loading import load
     from landmark.plots.heatmap import terminal_heatmap
 
     pipeline = load(run)
     print("\nScores on generated sentences that were not in the training data:")
-    print_evaluations(pipeline, [evaluate(pipeline, s, split_pairs(pipeline, s)) for s in SPLITS])
+    print_evaluations([evaluate(pipeline, s, split_pairs(pipeline, s)) for s in SPLITS])
     print("\nTranslations:")
     for result in pipeline.translate(SENTENCES):
         print(f"  {result.source}\n    {result.text}")

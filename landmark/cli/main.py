@@ -14,16 +14,13 @@ from typing import Annotated, Any
 import typer
 
 from landmark import __version__
-from landmark.cli import (
+from landmark.cli import catalog, data, demo, figure, generation, inspection, training
+from landmark.cli.translation import (
     alignment,
-    catalog,
-    data,
-    demo,
+    comparison,
     evaluation,
     export,
-    inspection,
     scoring,
-    training,
     translation,
 )
 from landmark.core.errors import UserError
@@ -52,10 +49,14 @@ app.command("recipe")(catalog.print_recipe)
 app.command("train")(training.train)
 app.command("evaluate")(evaluation.evaluate)
 app.command("translate")(translation.translate)
+app.command("generate")(generation.generate)
 app.command("score")(scoring.score)
 app.command("align")(alignment.align)
 app.command("average")(training.average)
 app.command("export")(export.export)
+figure.app.command("alignments")(comparison.alignments)
+figure.app.command("exposure")(comparison.exposure)
+app.add_typer(figure.app, name="figure")
 app.add_typer(inspection.app, name="runs")
 app.add_typer(data.app, name="data")
 app.command("doctor")(inspection.doctor)

@@ -42,6 +42,14 @@ def train(
     clean: Annotated[
         bool, typer.Option("--clean", help="Drop empty, long, lopsided and repeated pairs.")
     ] = False,
+    text: Annotated[
+        list[Path] | None,
+        typer.Option(help="Your running text (.gz too), for a language model; several: as one."),
+    ] = None,
+    valid_text: Annotated[
+        list[Path] | None,
+        typer.Option(help="Text to validate on; else the last tenth is held out."),
+    ] = None,
     init_from: Annotated[
         Path | None, typer.Option(help="Begin with this run's weights and vocabulary: fine-tune.")
     ] = None,
@@ -59,6 +67,8 @@ def train(
         "target": target,
         "valid_source": valid_source,
         "valid_target": valid_target,
+        "text": text,
+        "valid_text": valid_text,
     }
     settings = _data_overrides(files, reverse, clean) + list(overrides or [])
     if device:
@@ -73,7 +83,11 @@ def _data_overrides(files: dict[str, list[Path] | None], reverse: bool, clean: b
     from landmark.core.errors import UserError
 
     given = {key: [str(path) for path in paths] for key, paths in files.items() if paths}
-    if given and "source" not in given:
+    if "valid_text" in given and "text" not in given:
+        raise UserError("--valid-text needs --text")
+    if "text" in given and not given.keys() <= {"text", "valid_text"}:
+        raise UserError("--text is for language models, --source and --target for translation")
+    if given and "text" not in given and "source" not in given:
         raise UserError("own data needs --source (and --target, unless it is a .tsv with both)")
     if "valid_target" in given and "valid_source" not in given:
         raise UserError("--valid-target needs --valid-source")

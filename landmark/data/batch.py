@@ -71,6 +71,22 @@ class TranslationBatch(Batch):
 
 
 @dataclass
+class TextBatch(Batch):
+    """Chunks of running text: each goes on where its stream's chunk of the batch before ended."""
+
+    inputs: Tensor  # (B, T)
+    labels: Tensor  # (B, T) the same one to the left
+    streams: tuple[int, ...]
+    """Which stream each row is of."""
+    begins: bool
+    """Whether the streams begin here: nothing comes before."""
+
+    @property
+    def num_tokens(self) -> int:
+        return self.labels.numel()
+
+
+@dataclass
 class PointBatch(Batch):
     """Points of a continuous distribution, with noise to make others from."""
 

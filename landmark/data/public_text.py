@@ -1,4 +1,4 @@
-"""Parallel text with a public home: Multi30k, and WMT 2014 as the Transformer paper used it."""
+"""Text with a public home: Multi30k, WMT 2014 as the Transformer paper used it, and Shakespeare."""
 
 import re
 from collections.abc import Mapping
@@ -28,6 +28,10 @@ _MULTI30K_DIGESTS = {
     "test_2016_flickr.fr.gz": "6d326e188d259fb1d04ac19eae3af956559b3a0b93d7635e56c90987c40c8b90",
 }
 _WMT = "https://www.statmt.org/"
+_SHAKESPEARE = (
+    "https://raw.githubusercontent.com/karpathy/char-rnn/"
+    "6f9487a6fe5b420b7ca9afb0d7c078e37c1d1b4e/data/tinyshakespeare/"
+)
 
 PUBLIC_SETS: Registry[PublicSet] = Registry("data set")
 PUBLIC_SETS.add(
@@ -59,6 +63,21 @@ PUBLIC_SETS.add(
         ),
     ),
 )
+PUBLIC_SETS.add(
+    "tinyshakespeare",
+    PublicSet(
+        "tinyshakespeare",
+        "a million characters of Shakespeare's plays in one file (Karpathy 2015)",
+        "public domain",
+        (
+            PublicFile(
+                "input.txt",
+                _SHAKESPEARE + "input.txt",
+                "86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed",
+            ),
+        ),
+    ),
+)
 
 Chosen = TypeVar("Chosen")
 Sides = tuple[list[Path], list[Path]]
@@ -69,9 +88,16 @@ def text_files(name: str, split: str, source: str, target: str, report: Report) 
     """The files of one split of a public set for a pair of languages, fetched if need be."""
     if source == target:
         raise UserError(f"{name}: source and target are both {source!r}: name two languages")
-    files = fetch(PUBLIC_SETS[name], report)
-    side = _multi30k_files if name == "multi30k" else _wmt14_files
+    public = PUBLIC_SETS[name]
+    if name not in _PARALLEL:
+        raise UserError(f"{name}: is running text, not parallel: {nearest(name, _PARALLEL)}")
+    side, files = _PARALLEL[name], fetch(public, report)
     return side(files, split, source), side(files, split, target)
+
+
+def plain_files(name: str, report: Report) -> list[Path]:
+    """The files of a public set of running text, fetched if need be."""
+    return list(fetch(PUBLIC_SETS[name], report).values())
 
 
 def text_digest(name: str) -> str:
@@ -117,6 +143,7 @@ def _wmt14_files(files: Mapping[str, Path], split: str, language: str) -> list[P
     return found
 
 
+_PARALLEL = {"multi30k": _multi30k_files, "wmt14": _wmt14_files}
 _SEGMENT = re.compile(r"<seg[^>]*>(.*?)</seg>", re.DOTALL)
 
 

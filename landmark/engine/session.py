@@ -9,6 +9,7 @@ from types import FrameType
 from typing import Any
 
 import torch
+import torch.distributed as dist
 from torch import Tensor
 
 from landmark.core.errors import DamagedError, TrainingError, UserError
@@ -114,7 +115,7 @@ class Session:
         trainer, objective = self.trainer, self.trainer.objective
         players = objective.players.items()
         weights = {f"{p}.{n}": t for p, m in players for n, t in unique_tensors(m).items()}
-        state = {f"objective.{n}": t for n, t in objective.state_dict().items()}
+        state = {f"objective.{n}": t for n, t in _united(objective.state_dict()).items()}
         for player, optimizer in trainer.optimizers.items():
             state |= {f"optimizer.{player}.{n}": t for n, t in optimizer.state_dict().items()}
         files = {MODEL: weights, STATE: state}
@@ -221,6 +222,23 @@ def _dead_workers() -> Iterator[None]:
             f"{str(error).splitlines()[0].rstrip('. ')} (out of memory?): "
             "--resume goes on from the last checkpoint"
         ) from None
+
+
+def _united(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """What all processes carry, on the first one; by name, and the first's where several have it.
+
+    Whatever differs from process to process has a name of its own there: a resumed run gives all
+    of it to all of them, however many there are then.
+    """
+    own = {name: tensor.detach().cpu().clone() for name, tensor in tensors.items()}
+    if distributed.world_size() == 1:
+        return own
+    carried: list[Any] | None = [None] * distributed.world_size() if distributed.is_main() else None
+    dist.gather_object(own, carried)
+    united: dict[str, Tensor] = {}
+    for theirs in reversed(carried or [own]):
+        united |= theirs
+    return united
 
 
 def _gathered(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -18,6 +18,8 @@ class TrainerConfig:
     """Parts to compute each batch in: less memory, the same update but for dropout's draws."""
     clip_norm: Annotated[float, Field(gt=0)] | None = None
     """Scale gradients down to this norm."""
+    clip_value: Annotated[float, Field(gt=0)] | None = None
+    """Cut off each number of the gradients, scaled or not, that is larger than this."""
     precision: Precision = "fp32"
     """fp32, or matrix products in bf16 or fp16."""
     skip_nonfinite: Annotated[int, Field(ge=0)] = 0

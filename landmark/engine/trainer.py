@@ -126,6 +126,9 @@ class Trainer:
         clip = self.config.clip_norm
         scale = clip / norm if clip and norm > clip else 1.0
         torch._foreach_mul_(gradients, scale / sums["weight"])
+        if limit := self.config.clip_value:
+            for gradient in gradients:
+                gradient.clamp_(-limit, limit)
         rate = optimizer.set_rate(step)
         self.scaler.step(optimizer.torch)
         self.scaler.update()

@@ -26,9 +26,9 @@ from landmark.models.transformer.translator import Translator
 
 ENCODER, DECODER = "encoder.onnx", "decoder.onnx"
 _OPSET = 17
-_SENTENCES = {0: "batch", 1: "source_length"}
+SENTENCES = {0: "batch", 1: "source_length"}
 _MEMORY = {1: "batch", 3: "source_length"}
-_ROWS = {0: "rows"}
+ROWS = {0: "rows"}
 _CACHE = {1: "rows", 3: "length"}
 _GROWN = {1: "rows", 3: "next_length"}
 
@@ -149,23 +149,23 @@ def save_onnx(model: Translator, folder: Path) -> None:
         (config.decoder_layers, 6, config.num_heads, 3, config.hidden_size // config.num_heads)
     )
     remembered = {"memory_keys": _MEMORY, "memory_values": _MEMORY}
-    _save(
+    save_graph(
         encoder,
         (source, visible),
-        {"source": _SENTENCES, "visible": _SENTENCES},
+        {"source": SENTENCES, "visible": SENTENCES},
         remembered,
         folder / ENCODER,
     )
-    _save(
+    save_graph(
         DecoderGraph(model).eval(),
         (torch.zeros(6, dtype=torch.int64), *memory, visible, cache, cache.clone()),
-        {"tokens": _ROWS, **remembered, "visible": _SENTENCES, "keys": _CACHE, "values": _CACHE},
-        {"logits": _ROWS, "next_keys": _GROWN, "next_values": _GROWN},
+        {"tokens": ROWS, **remembered, "visible": SENTENCES, "keys": _CACHE, "values": _CACHE},
+        {"logits": ROWS, "next_keys": _GROWN, "next_values": _GROWN},
         folder / DECODER,
     )
 
 
-def _save(
+def save_graph(
     graph: nn.Module,
     examples: Sequence[Tensor],
     inputs: Mapping[str, dict[int, str]],

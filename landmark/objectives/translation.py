@@ -1,5 +1,6 @@
 """Teacher-forced translation: predict each next target token, with label smoothing."""
 
+import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Annotated
 
@@ -9,8 +10,9 @@ from pydantic import Field
 from landmark.core.configuration import settings
 from landmark.core.turn import Objective, Turn
 from landmark.data.batch import TranslationBatch
+from landmark.decoding.scheduled_sampling import mix_in_own_words
 from landmark.layers.projection import ProjectionLoss, projected_cross_entropy
-from landmark.models.transformer.translator import Translator
+from landmark.models.translation import TranslationModel
 
 
 @settings
@@ -20,20 +22,26 @@ class TranslationConfig:
     label_smoothing: Annotated[float, Field(ge=0, lt=1)] = 0.1
     """Share of the target probability spread over the whole vocabulary."""
     consistency: Annotated[float, Field(ge=0)] = 0.0
-    """R-Drop: weight of the divergence between two passes with different dropout; 5 in its paper."""
+    """R-Drop: weight of the divergence of two passes with different dropout; 5 in its paper."""
     consistency_from: Annotated[int, Field(ge=0)] = 0
     """The step from which R-Drop is on; each of its steps costs two."""
+    own_words: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """Scheduled sampling: in the end, so large a share of target inputs is the model's own."""
+    own_words_steps: Annotated[int, Field(ge=1)] = 1
+    """Steps over which that share grows from nothing in a straight line."""
 
 
 class TranslationObjective(Objective):
     """One player, one turn a batch; losses are summed over target tokens."""
 
-    def __init__(self, model: Translator, config: TranslationConfig) -> None:
+    def __init__(self, model: TranslationModel, config: TranslationConfig) -> None:
         self.model, self.config = model, config
         self.players = {"model": model}
 
     def turns(self, batch: TranslationBatch, step: int) -> Iterator[Turn]:
         config = self.config
+        if share := config.own_words * min(1.0, step / config.own_words_steps):
+            batch = self._with_own_words(batch, share)
         consistency = config.consistency if step >= config.consistency_from else 0.0
         if consistency:
             batch = batch.twice()
@@ -47,6 +55,13 @@ class TranslationObjective(Objective):
         loss = self._loss(batch, 0.0)
         count = batch.num_tokens
         return {"loss": (loss.nll_sum.item(), count), "accuracy": (loss.correct.item(), count)}
+
+    def _with_own_words(self, batch: TranslationBatch, share: float) -> TranslationBatch:
+        packing = batch.target_packing
+        with torch.no_grad():
+            state = self.model.start(batch.source, batch.source_packing, 1, packing.max_length)
+        inputs = mix_in_own_words(self.model, state, batch.target, packing, share)
+        return dataclasses.replace(batch, target=inputs)
 
     def _loss(
         self, batch: TranslationBatch, smoothing: float, consistency: float = 0.0

@@ -94,11 +94,8 @@ def align_pairs(
 
 def check_choice(pipeline: TranslationPipeline, choice: AttentionChoice) -> None:
     """Refuse a layer or a head that the model does not have."""
-    model = pipeline.config.model
-    for name, number, most in (
-        ("layer", choice.layer, model.decoder_layers),
-        ("head", choice.head or 1, model.num_heads),
-    ):
+    layers, heads = pipeline.model.attention_shape
+    for name, number, most in (("layer", choice.layer, layers), ("head", choice.head or 1, heads)):
         if not 1 <= number <= most:
             raise UserError(f"there is no {name} {number}: the decoder has {name}s 1 to {most}")
 
@@ -111,7 +108,7 @@ def default_choice(pipeline: TranslationPipeline) -> AttentionChoice:
     """
     if pipeline.config.data.corpus == "embedded":
         return best(try_choices(pipeline, gold_pairs(pipeline, GOLD_PAIRS))).choice
-    layers = pipeline.config.model.decoder_layers
+    layers, _ = pipeline.model.attention_shape
     return AttentionChoice(layers - 1 if layers > 2 else layers, None, False)
 
 
@@ -140,12 +137,12 @@ def _turned(pair: SentencePair) -> SentencePair:
 
 def try_choices(pipeline: TranslationPipeline, pairs: Sequence[SentencePair]) -> list[Trial]:
     """The alignment error rate of every layer, head and mean of heads, at both steps."""
-    model = pipeline.config.model
+    layers, heads = pipeline.model.attention_shape
     choices = [
         AttentionChoice(layer, head, shifted)
         for shifted in (False, True)
-        for layer in range(1, model.decoder_layers + 1)
-        for head in (*range(1, model.num_heads + 1), None)
+        for layer in range(1, layers + 1)
+        for head in (*range(1, heads + 1), None)
     ]
     found: list[list[set[Link]]] = [[] for _ in choices]
     texts = [(pair.source, pair.target) for pair in pairs]
@@ -153,8 +150,8 @@ def try_choices(pipeline: TranslationPipeline, pairs: Sequence[SentencePair]) ->
     for pair, (weights, _, _) in zip(pairs, _observe(pipeline, *tokens), strict=True):
         columns = _token_words(pipeline, pair.source, pair.source_words, weights.shape[-1])
         rows = words_of_tokens(pipeline.tokenizer, pair.target, pair.target_words)
-        heads = torch.cat((weights, weights.mean(1, keepdim=True)), 1)  # (L, H + 1, T + 1, S)
-        both = [word_attention(heads, rows, columns, shifted) for shifted in (False, True)]
+        each = torch.cat((weights, weights.mean(1, keepdim=True)), 1)  # (L, H + 1, T + 1, S)
+        both = [word_attention(each, rows, columns, shifted) for shifted in (False, True)]
         chosen = most_watched(torch.stack(both)).flatten(0, 2).tolist()
         for links, sources in zip(found, chosen, strict=True):
             links.append({(source, target) for target, source in enumerate(sources)})

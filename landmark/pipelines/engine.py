@@ -20,7 +20,7 @@ from landmark.decoding.stepwise import (
     decode_stepwise,
     sampler,
 )
-from landmark.models.transformer.translator import Translator
+from landmark.models.translation import TranslationModel
 
 BATCH_TOKENS = 4000
 
@@ -51,12 +51,12 @@ class TorchEngine:
 
     def __init__(
         self,
-        models: Translator | Sequence[Translator],
+        models: TranslationModel | Sequence[TranslationModel],
         begin: int,
         end: int,
         device: torch.device,
     ) -> None:
-        self.models = [models] if isinstance(models, Translator) else list(models)
+        self.models = [models] if isinstance(models, TranslationModel) else list(models)
         self.begin, self.end, self.device = begin, end, device
         sizes = {model.config.vocab_size or 0 for model in self.models}
         if len(sizes) != 1:

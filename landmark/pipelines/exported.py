@@ -17,16 +17,17 @@ from landmark.data.tokenizer import SubwordTokenizer
 from landmark.decoding.request import Request
 from landmark.decoding.speaker import Hypothesis, penalize
 from landmark.decoding.stepwise import SamplingConfig
-from landmark.engine.checkpoint import load_module
 from landmark.engine.run import Run
-from landmark.engine.session import load_player
 from landmark.interop.ctranslate2 import save_ctranslate2
 from landmark.interop.folder import MANIFEST, read_export, refuse_foreign, write_export
 from landmark.interop.library import library
 from landmark.interop.onnx import DECODER, ENCODER, save_onnx
+from landmark.interop.onnx_seq2seq import save_seq2seq_onnx
 from landmark.layers.packing import Packing
+from landmark.models.recurrent.seq2seq import Seq2seq
 from landmark.models.transformer.translator import Translator
 from landmark.pipelines.engine import BATCH_TOKENS, Engine, TorchEngine, batches_of
+from landmark.pipelines.translation import TranslationPipeline
 from landmark.recipes.training import check_assets, load_config
 from landmark.recipes.translation import TranslationRun
 
@@ -55,14 +56,18 @@ def export_run(
     opened = Run.open(Path(run))
     folder = output or export_folder(opened, target + "-int8" * int8)
     refuse_foreign(folder.resolve())
-    source = opened.find_checkpoint(checkpoint)
-    model, tokenizer = _load_translator(opened, source)
+    pipeline = _open(opened, checkpoint)
+    model, source = pipeline.model, pipeline.checkpoint
+    if isinstance(model, Seq2seq) and target != "onnx":
+        raise UserError(f"{opened.folder}: is no Transformer: only --to onnx takes it")
 
     def fill(partial: Path) -> None:
-        if target == "onnx":
+        if isinstance(model, Seq2seq):
+            save_seq2seq_onnx(model, partial)
+        elif isinstance(model, Translator) and target == "onnx":
             save_onnx(model, partial)
-        else:
-            save_ctranslate2(model, tokenizer, partial, "int8" if int8 else None)
+        elif isinstance(model, Translator):
+            save_ctranslate2(model, pipeline.tokenizer, partial, "int8" if int8 else None)
         write_durably(partial / _TOKENIZER, (opened.folder / _TOKENIZER).read_bytes())
 
     facts = {
@@ -226,12 +231,12 @@ class OnnxEngine(TorchEngine):
 class OnnxState:
     """What the decoder graph is fed at the next step."""
 
-    def __init__(self, memory: dict[str, Any], cache: dict[str, Any]) -> None:
-        self.memory, self.cache = memory, cache
+    def __init__(self, memory: dict[str, Any], rows: dict[str, Any]) -> None:
+        self.memory, self.rows = memory, rows
 
     def select_rows(self, rows: Tensor) -> None:
         """Reorder, repeat or drop rows."""
-        self.cache = {name: array[:, rows.numpy()] for name, array in self.cache.items()}
+        self.rows = {name: array[:, rows.numpy()] for name, array in self.rows.items()}
 
     def select_sentences(self, sentences: Tensor) -> None:
         """Keep these sentences."""
@@ -260,35 +265,49 @@ class OnnxTranslator:
     def start(
         self, source: Tensor, packing: Packing, rows_per_sentence: int, max_length: int
     ) -> OnnxState:
-        """Encode packed sources; the cache is empty, of `rows_per_sentence` rows a sentence."""
+        """Encode packed sources; the state has `rows_per_sentence` rows a sentence."""
         places = np.arange(packing.max_length)
         visible = places < packing.lengths.numpy()[:, None]
         grid = np.zeros(visible.shape, np.int64)
         grid[visible] = source.numpy()
-        keys, values = self._encoder.run(None, {"source": grid, "visible": visible})
-        layers, batch, heads, _, size = keys.shape
-        empty = np.zeros((layers, batch * rows_per_sentence, heads, 0, size), np.float32)
-        memory = {"memory_keys": keys, "memory_values": values, "visible": visible}
-        return OnnxState(memory, {"keys": empty, "values": empty})
+        encoded = _named(self._encoder, {"source": grid, "visible": visible})
+        memory = {name: array for name, array in encoded.items() if name.startswith("memory_")}
+        first = {
+            name.removeprefix("first_"): np.repeat(array, rows_per_sentence, 1)
+            for name, array in encoded.items()
+            if name.startswith("first_")
+        }
+        return OnnxState({**memory, "visible": visible}, first or _empty(memory, rows_per_sentence))
 
     def step(self, tokens: Tensor, state: OnnxState) -> Tensor:
         """Logits of the token after these. (R,) -> (R, V)"""
-        inputs = {"tokens": tokens.numpy(), **state.memory, **state.cache}
-        logits, keys, values = self._decoder.run(None, inputs)
-        state.cache = {"keys": keys, "values": values}
-        return torch.from_numpy(logits)
+        inputs = {"tokens": tokens.numpy(), **state.memory, **state.rows}
+        outputs = _named(self._decoder, inputs)
+        logits = torch.from_numpy(outputs.pop("logits"))
+        state.rows = {name.removeprefix("next_"): array for name, array in outputs.items()}
+        return logits
 
 
-def _load_translator(run: Run, checkpoint: Path) -> tuple[Translator, SubwordTokenizer]:
-    """The model of a translation run, and its tokenizer."""
+def _named(graph: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+    """A graph's outputs by name."""
+    names = [output.name for output in graph.get_outputs()]
+    return dict(zip(names, graph.run(names, inputs), strict=True))
+
+
+def _empty(memory: dict[str, Any], rows: int) -> dict[str, Any]:
+    """A Transformer's cache before the first step: as its memory, but of no token."""
+    layers, batch, heads, _, size = memory["memory_keys"].shape
+    cache = np.zeros((layers, batch * rows, heads, 0, size), np.float32)
+    return {"keys": cache, "values": cache}
+
+
+def _open(run: Run, checkpoint: str | None) -> TranslationPipeline:
+    """A translation run with its model on the processor."""
     config = load_config(run)
     if not isinstance(config, TranslationRun):
         raise UserError(f"{run.folder}: is a run of task {config.task!r}, which has no export")
     check_assets(run)
-    tokenizer = SubwordTokenizer.load(run.folder / _TOKENIZER)
-    model = Translator(config.model).eval()
-    load_module(model, load_player(checkpoint, "model"), checkpoint)
-    return model, tokenizer
+    return TranslationPipeline(run, config, checkpoint, "cpu")
 
 
 def _digest(checkpoint: Path) -> str:

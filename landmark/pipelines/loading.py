@@ -2,33 +2,79 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, Literal, overload
 
 from landmark.core.errors import UserError
 from landmark.engine.run import Run
 from landmark.pipelines.exported import load_engine
+from landmark.pipelines.generation import GenerationPipeline
 from landmark.pipelines.translation import TranslationPipeline
+from landmark.recipes.language_model import LanguageModelRun
 from landmark.recipes.training import check_assets, load_config
 from landmark.recipes.translation import TranslationRun
 
+Folder = str | Path
+_COMMANDS = {"translation": "landmark translate", "language-model": "landmark generate"}
 
+
+@overload
 def load(
-    run: str | Path,
+    run: Folder,
     checkpoint: str | None = None,
     device: str = "auto",
     *,
-    ensemble: Sequence[str | Path] = (),
+    ensemble: Sequence[Folder] = (),
     engine: str = "torch",
-) -> TranslationPipeline:
+    task: Literal["translation"],
+) -> TranslationPipeline: ...
+
+
+@overload
+def load(
+    run: Folder,
+    checkpoint: str | None = None,
+    device: str = "auto",
+    *,
+    task: Literal["language-model"],
+) -> GenerationPipeline: ...
+
+
+@overload
+def load(
+    run: Folder,
+    checkpoint: str | None = None,
+    device: str = "auto",
+    *,
+    ensemble: Sequence[Folder] = (),
+    engine: str = "torch",
+) -> Any: ...
+
+
+def load(
+    run: Folder,
+    checkpoint: str | None = None,
+    device: str = "auto",
+    *,
+    ensemble: Sequence[Folder] = (),
+    engine: str = "torch",
+    task: str | None = None,
+) -> TranslationPipeline | GenerationPipeline:
     """Open a trained run; `checkpoint`: averaged, best, latest or a step (default: first there).
 
-    With an `ensemble` of other runs their probabilities are averaged; an `engine` other than torch
-    searches with the run's export (see `landmark export`).
+    What comes out is what the run was trained for; with a `task`, nothing else may.
+    Translation: with an `ensemble` of other runs their probabilities are averaged; an `engine`
+    other than torch searches with the run's export (see `landmark export`).
     """
-    pipeline = _open(run, checkpoint, device)
+    opened, config = _open(run, task)
+    if isinstance(config, LanguageModelRun):
+        if ensemble or engine != "torch":
+            raise UserError(f"{run}: a language model has neither an ensemble nor an engine")
+        return GenerationPipeline(opened, config, checkpoint, device)
+    pipeline = TranslationPipeline(opened, config, checkpoint, device)
     if ensemble and engine != "torch":
         raise UserError("an ensemble is searched with torch: leave out --engine")
     if ensemble:
-        others = [_open(other, None, device) for other in ensemble]
+        others = [load(other, device=device, task="translation") for other in ensemble]
         for other in others:
             _check_alike(pipeline, other)
         pipeline.use([pipeline.model, *(other.model for other in others)])
@@ -37,13 +83,18 @@ def load(
     return pipeline
 
 
-def _open(run: str | Path, checkpoint: str | None, device: str) -> TranslationPipeline:
+def _open(run: Folder, task: str | None) -> tuple[Run, TranslationRun | LanguageModelRun]:
+    """A run that is whole and of the task that is asked for."""
     opened = Run.open(Path(run))
     config = load_config(opened)
-    if not isinstance(config, TranslationRun):
+    if not isinstance(config, TranslationRun | LanguageModelRun):
         raise UserError(f"{run}: is a run of task {config.task!r}, which has no pipeline")
+    if task not in (None, config.task):
+        raise UserError(
+            f"{run}: is a run of task {config.task!r}, not {task!r}: use `{_COMMANDS[config.task]}`"
+        )
     check_assets(opened)
-    return TranslationPipeline(opened, config, checkpoint, device)
+    return opened, config
 
 
 def _check_alike(one: TranslationPipeline, other: TranslationPipeline) -> None:

@@ -13,7 +13,7 @@ from torch import Tensor
 from landmark.core.errors import UserError
 from landmark.data.pairs import collate_pairs, cut_by_budget
 from landmark.data.parallel_text import Pair
-from landmark.models.transformer.translator import Translator
+from landmark.models.translation import TranslationModel
 from landmark.pipelines.engine import BATCH_TOKENS
 from landmark.pipelines.translation import TranslationPipeline
 
@@ -111,7 +111,7 @@ def score_tokens(
     return found
 
 
-def _log_probabilities(model: Translator, hidden: Tensor, labels: Tensor) -> Tensor:
+def _log_probabilities(model: TranslationModel, hidden: Tensor, labels: Tensor) -> Tensor:
     """Of each label, a chunk at a time: the logits of all would be large. (N, D), (N,) -> (N,)"""
     rows = max(1, _CHUNK_ELEMENTS // model.output.weight.shape[0])
     parts = [

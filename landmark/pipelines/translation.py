@@ -21,11 +21,11 @@ from landmark.decoding.stepwise import SamplingConfig
 from landmark.engine.checkpoint import load_module
 from landmark.engine.run import Run
 from landmark.engine.session import load_player
-from landmark.models.transformer.translator import Translator
+from landmark.models.translation import TranslationModel
 from landmark.pipelines.engine import Engine, TorchEngine
 from landmark.pipelines.glossary import Glossary
 from landmark.probes.attention import cross_attention
-from landmark.recipes.translation import TranslationRun
+from landmark.recipes.translation import TranslationRun, build_model
 
 Place = Callable[[int], str]
 """How messages name the n-th text."""
@@ -81,12 +81,12 @@ class TranslationPipeline:
             for language in config.data.tags or (target,)
         }
         self.checkpoint = run.find_checkpoint(checkpoint)
-        self.model = Translator(config.model).eval()
+        self.model = build_model(config.model).eval()
         load_module(self.model, load_player(self.checkpoint, "model"), self.checkpoint)
         self.model.to(self.device)
         self.use([self.model])
 
-    def use(self, models: Sequence[Translator]) -> None:
+    def use(self, models: Sequence[TranslationModel]) -> None:
         """Search with these models, averaged if there are several."""
         begin, end = self.tokenizer.begin, self.tokenizer.end
         self.engine: Engine = TorchEngine(models, begin, end, self.device)

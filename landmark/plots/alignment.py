@@ -1,6 +1,6 @@
 """Word alignments as pictures: one sentence's, and how well each layer and head aligns."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from matplotlib.axes import Axes
@@ -14,10 +14,25 @@ from landmark.plots.figure import save_figure
 
 def save_alignment(alignment: Alignment, title: str, path: Path) -> None:
     """The attention between words as shades, the links as frames."""
-    columns, rows = (*alignment.source, "none"), alignment.target
-    size = 1.8 + 0.6 * len(columns), 1.8 + 0.45 * len(rows)
+    save_alignments({title: alignment}, path)
+
+
+def save_alignments(alignments: Mapping[str, Alignment], path: Path) -> None:
+    """Several, each under its title, beside each other."""
+    columns = sum(len(alignment.source) + 1 for alignment in alignments.values())
+    rows = max(len(alignment.target) for alignment in alignments.values())
+    size = 0.6 + 1.2 * len(alignments) + 0.6 * columns, 1.8 + 0.45 * rows
     figure = Figure(figsize=size, layout="constrained")
-    axes = figure.add_subplot()
+    panels = figure.subplots(1, len(alignments), squeeze=False)[0]
+    for axes, (title, alignment) in zip(panels, alignments.items(), strict=True):
+        image = _draw_alignment(axes, alignment)
+        axes.set_title(title, fontsize=9, parse_math=False)
+    figure.colorbar(image, ax=panels, label="attention")
+    save_figure(figure, path)
+
+
+def _draw_alignment(axes: Axes, alignment: Alignment) -> AxesImage:
+    columns, rows = (*alignment.source, "none"), alignment.target
     image = axes.imshow(alignment.weights.numpy(), cmap="Greys", vmin=0, vmax=1, aspect="auto")
     for source, target in alignment.links:
         axes.add_patch(
@@ -27,9 +42,7 @@ def save_alignment(alignment: Alignment, title: str, path: Path) -> None:
     axes.set_xticks(range(len(columns)), columns, rotation=45, ha="left", parse_math=False)
     axes.set_yticks(range(len(rows)), rows, parse_math=False)
     axes.xaxis.tick_top()
-    figure.suptitle(title, fontsize=9)
-    figure.colorbar(image, label="attention")
-    save_figure(figure, path)
+    return image
 
 
 def save_trials(trials: Sequence[Trial], path: Path) -> None:

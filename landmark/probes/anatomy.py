@@ -8,7 +8,9 @@ import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
+from landmark.layers.alignment import Alignment
 from landmark.layers.attention import MultiHeadAttention
+from landmark.layers.cell import Cell
 from landmark.layers.dropout import Dropout
 
 
@@ -39,9 +41,10 @@ def dissect(
     """Let `compute` run a module once (on the meta device) and count; shared parameters once."""
     shapes: dict[str, tuple[int, ...]] = {}
     handles = [_watch(name, child, shapes) for name, child in module.named_modules() if name]
-    attentions = [child for child in module.modules() if isinstance(child, MultiHeadAttention)]
-    for attention in attentions:  # written out, its products are counted
-        attention.observer = _ignore
+    kinds = (MultiHeadAttention, Cell)
+    observed = [child for child in module.modules() if isinstance(child, kinds)]
+    for child in observed:  # written out, its products are counted
+        child.observer = _ignore
     was_training = module.training
     counter = FlopCounterMode(display=False)
     try:
@@ -50,8 +53,8 @@ def dissect(
     finally:
         for handle in handles:
             handle.remove()
-        for attention in attentions:
-            attention.observer = None
+        for child in observed:
+            child.observer = None
         module.train(was_training)
     flops = {
         key.partition(".")[2]: sum(ops.values()) for key, ops in counter.get_flop_counts().items()
@@ -79,17 +82,20 @@ def dissect(
 
 def _is_row(name: str, child: nn.Module, module: nn.Module) -> bool:
     """Attention is one row; of everything else, the innermost modules that compute."""
-    inside_attention = isinstance(module.get_submodule(name.rpartition(".")[0]), MultiHeadAttention)
-    if isinstance(child, MultiHeadAttention):
-        return True
+    kinds = (MultiHeadAttention, Alignment)
+    parts = name.split(".")
+    around = [module.get_submodule(".".join(parts[:depth])) for depth in range(1, len(parts))]
+    if any(isinstance(outer, kinds) for outer in around):
+        return False
     idle = isinstance(child, (nn.Identity, Dropout))
-    return not (inside_attention or idle or any(True for _ in child.children()))
+    return isinstance(child, kinds) or not (idle or any(True for _ in child.children()))
 
 
 def _watch(name: str, child: nn.Module, shapes: dict[str, tuple[int, ...]]) -> Any:
     def note(module: nn.Module, inputs: Any, output: Any) -> None:
-        if isinstance(output, Tensor):
-            shapes[name] = tuple(output.shape)
+        first = output[0] if isinstance(output, tuple) else output
+        if isinstance(first, Tensor):
+            shapes[name] = tuple(first.shape)
 
     return child.register_forward_hook(note)
 
@@ -103,5 +109,5 @@ def _owned_parameters(module: nn.Module) -> dict[str, int]:
     return owners
 
 
-def _ignore(weights: Tensor) -> None:
+def _ignore(seen: object) -> None:
     return None

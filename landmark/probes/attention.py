@@ -8,9 +8,10 @@ import torch
 from torch import Tensor, nn
 
 from landmark.data.batch import TranslationBatch
+from landmark.layers.alignment import Alignment
 from landmark.layers.attention import MultiHeadAttention
 from landmark.layers.packing import Packing
-from landmark.models.transformer.translator import Translator
+from landmark.models.translation import TranslationModel
 
 
 @contextmanager
@@ -21,7 +22,8 @@ def observed_attention(model: nn.Module) -> Iterator[dict[str, list[Tensor]]]:
     def note(name: str, weights: Tensor) -> None:
         seen.setdefault(name, []).append(weights)
 
-    modules = {n: m for n, m in model.named_modules() if isinstance(m, MultiHeadAttention)}
+    kinds = (MultiHeadAttention, Alignment)
+    modules = {name: module for name, module in model.named_modules() if isinstance(module, kinds)}
     for name, module in modules.items():
         module.observer = partial(note, name)
     try:
@@ -33,7 +35,7 @@ def observed_attention(model: nn.Module) -> Iterator[dict[str, list[Tensor]]]:
 
 @torch.inference_mode()
 def cross_attention(
-    model: Translator, source: Tensor, source_packing: Packing, target: Tensor
+    model: TranslationModel, source: Tensor, source_packing: Packing, target: Tensor
 ) -> Tensor:
     """Weights from each target token to each source token of one sentence: (L, H, T, S)."""
     with observed_attention(model) as seen:
@@ -43,7 +45,7 @@ def cross_attention(
 
 
 @torch.inference_mode()
-def cross_attentions(model: Translator, batch: TranslationBatch) -> list[Tensor]:
+def cross_attentions(model: TranslationModel, batch: TranslationBatch) -> list[Tensor]:
     """The same of a batch of sentence pairs: (L, H, T, S) of each, without padding."""
     with observed_attention(model) as seen:
         model(batch.source, batch.source_packing, batch.target, batch.target_packing)

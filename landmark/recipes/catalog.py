@@ -133,4 +133,6 @@ def system_of(network: str) -> System:
 def load_catalog() -> None:
     """Import every module that registers something."""
     import landmark.recipes.gaussian
-    import landmark.recipes.translation  # noqa: F401
+    import landmark.recipes.language_model
+    import landmark.recipes.seq2seq
+    import landmark.recipes.transformer  # noqa: F401

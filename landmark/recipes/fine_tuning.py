@@ -7,17 +7,20 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from landmark.core.configuration import as_values
 from landmark.core.errors import UserError
 from landmark.data.tokenizer import SubwordTokenizer
 from landmark.engine.checkpoint import load_module, load_tensors, save_checkpoint
 from landmark.engine.run import Run
 from landmark.engine.session import MODEL, load_player
-from landmark.models.transformer.translator import TransformerConfig, Translator
+from landmark.models.translation import TranslationModel
 from landmark.recipes.training import check_assets, load_config
 
 if TYPE_CHECKING:
     from landmark.recipes.translation import TranslationRun
 
+_NO_SHAPE = ("dropout", "activation_checkpointing")
+"""Settings of a model that are no part of its shape."""
 INITIAL = "initial"
 """The checkpoint of a run folder that training begins from: the run needs no other any more."""
 
@@ -31,11 +34,9 @@ def adopt(config: "TranslationRun") -> "TranslationRun":
             f"{run}: translates {_direction(old)}, not {_direction(config)}: "
             "fine-tuning keeps the languages (data.source_language, data.target_languages)"
         )
-    model = dataclasses.replace(
-        old.model,
-        dropout=config.model.dropout,
-        activation_checkpointing=config.model.activation_checkpointing,
-    )
+    shape, wanted = as_values(old.model), as_values(config.model)
+    changed = {key: wanted[key] for key in _NO_SHAPE if key in shape and key in wanted}
+    model = dataclasses.replace(old.model, **changed)
     tokenizer = dataclasses.replace(
         config.tokenizer, file=str(Path(run) / "tokenizer.json"), form=old.tokenizer.form
     )
@@ -57,13 +58,12 @@ def _direction(config: "TranslationRun") -> str:
 
 
 @torch.no_grad()
-def save_initial(run: str, shape: TransformerConfig, folder: Path) -> None:
-    """Put the weights to begin with into a run folder, with rows for new vocabulary entries."""
+def save_initial(run: str, model: TranslationModel, folder: Path) -> None:
+    """Put what `model` begins with into a run folder, with rows for new vocabulary entries."""
     checkpoint = Run.open(Path(run)).find_checkpoint()
     weights = load_player(checkpoint, "model")
     tokenizer = SubwordTokenizer.load(folder / "tokenizer.json")
-    with torch.device("meta"):
-        wanted = {name: tensor.shape for name, tensor in Translator(shape).named_parameters()}
+    wanted = {name: tensor.shape for name, tensor in model.named_parameters()}
     for name, tensor in weights.items():
         if name in wanted and len(wanted[name]) == 2 and wanted[name][0] > len(tensor) > 0:
             weights[name] = _extended(tensor, tokenizer)
@@ -80,7 +80,7 @@ def _extended(rows: Tensor, tokenizer: SubwordTokenizer) -> Tensor:
     return grown
 
 
-def load_initial(model: Translator, folder: Path) -> None:
+def load_initial(model: TranslationModel, folder: Path) -> None:
     """Take up the weights that a run folder says to begin with."""
     with torch.no_grad():
         load_module(model, load_tensors(folder / INITIAL, MODEL), folder / INITIAL)

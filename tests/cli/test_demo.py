@@ -23,7 +23,8 @@ def demo(command, tmp_path, tiny, monkeypatch):
 def quick(demo, monkeypatch):
     """The same with one split and no picture: for what happens before."""
     monkeypatch.setattr("landmark.cli.demo.SPLITS", ("test",))
-    monkeypatch.setattr("landmark.cli.translation.draw_attention", lambda attention, path: None)
+    draw = "landmark.cli.translation.translation.draw_attention"
+    monkeypatch.setattr(draw, lambda attention, path: None)
     return demo
 
 

@@ -1,6 +1,6 @@
 import torch
 
-from landmark.data.batch import Batch, PointBatch, TranslationBatch
+from landmark.data.batch import Batch, PointBatch, TextBatch, TranslationBatch
 from landmark.layers.packing import Packing
 
 
@@ -33,3 +33,12 @@ def test_moving_a_batch_moves_tensors_and_packings_and_keeps_the_rest() -> None:
     assert {elsewhere.points.device.type, elsewhere.noise.device.type} == {"meta"}
     assert elsewhere.epoch == 1
     assert points.points.device.type == "cpu"
+
+
+def test_chunks_of_text_know_their_streams_wherever_they_are() -> None:
+    tokens = torch.arange(10).view(2, 5)
+    batch = TextBatch(tokens[:, :-1], tokens[:, 1:], (4, 7), begins=True, index=3)
+    assert batch.num_tokens == 8
+    moved = batch.to(torch.device("meta"))
+    assert {moved.inputs.device.type, moved.labels.device.type} == {"meta"}
+    assert (moved.streams, moved.begins, moved.index) == ((4, 7), True, 3)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from landmark.core.errors import UserError
-from landmark.data.public_text import PUBLIC_SETS, text_digest, text_files
+from landmark.data.public_text import PUBLIC_SETS, plain_files, text_digest, text_files
 
 
 @pytest.fixture
@@ -75,6 +75,7 @@ def test_an_archive_without_the_file_is_named(wmt14):
         (("wmt14", "test", "en", "fr"), "wmt14: has no language 'fr'"),
         (("wmt14", "test", "en", "en"), "both 'en'"),
         (("wmt15", "test", "en", "de"), "did you mean wmt14"),
+        (("tinyshakespeare", "test", "en", "de"), "running text, not parallel: choose from: multi"),
     ],
 )
 def test_what_a_set_has_not_is_refused(wmt14, words, message):
@@ -95,3 +96,11 @@ def test_multi30k_is_the_original_and_has_its_published_sizes():
     for split, count in (("train", 29_000), ("valid", 1014), ("test", 1000)):
         for (path,) in text_files("multi30k", split, "en", "fr", print):
             assert len(gzip.decompress(path.read_bytes()).splitlines()) == count
+
+
+def test_running_text_is_checked_against_its_digest(tmp_path, monkeypatch):
+    (tmp_path / "tinyshakespeare").mkdir()
+    (tmp_path / "tinyshakespeare/input.txt").write_text("not by him")
+    monkeypatch.setenv("LANDMARK_DATA", str(tmp_path))
+    with pytest.raises(UserError, match=r"input\.txt: is not the original"):
+        plain_files("tinyshakespeare", print)

@@ -105,6 +105,26 @@ def test_clipping_scales_the_mean_gradient_to_the_norm():
     torch.testing.assert_close(move(clipped) / 0.005, move(free) / move(free).norm())
 
 
+@pytest.mark.parametrize("norm", [None, 3.0])
+def test_clipping_by_value_cuts_off_each_number_as_torch_does(norm):
+    objective = Regression()
+    trainer = trainer_of(objective, clip_value=0.7, clip_norm=norm, accumulate=2)
+    parts = next(trainer.loader.stream(trainer.state.place))
+    reference = Regression().model
+    for part in parts:
+        loss = (reference(part.noise) - part.points).square().sum()
+        (loss / sum(len(part.points) for part in parts)).backward()
+    if norm:
+        torch.nn.utils.clip_grad_norm_(reference.parameters(), norm)
+    before = torch.cat([p.grad.flatten() for p in reference.parameters()])
+    torch.nn.utils.clip_grad_value_(reference.parameters(), 0.7)
+    trainer.update(parts)
+    for ours, theirs in zip(objective.model.parameters(), reference.parameters(), strict=True):
+        torch.testing.assert_close(ours, theirs - 0.01 * theirs.grad)
+    assert (before.abs() > 0.7).any()  # some are cut off, and some are not
+    assert (before.abs() < 0.7).any()
+
+
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 def test_a_loss_that_is_not_finite_stops_before_the_update(value):
     objective = Regression(spoil=lambda loss, step: loss * value if step == 4 else loss)

@@ -123,8 +123,9 @@ def test_the_default_is_the_best_or_without_gold_the_layer_before_the_last(pipel
     assert default_choice(pipeline) == best(trials).choice
     config = pipeline.config
     data = dataclasses.replace(config.data, corpus="files", source=("a",), target=("b",))
-    model = dataclasses.replace(config.model, decoder_layers=6)
-    monkeypatch.setattr(pipeline, "config", dataclasses.replace(config, data=data, model=model))
+    monkeypatch.setattr(pipeline, "config", dataclasses.replace(config, data=data))
+    deeper = dataclasses.replace(config.model, decoder_layers=6)
+    monkeypatch.setattr(pipeline.model, "config", deeper)
     assert default_choice(pipeline) == AttentionChoice(5, None, False)
     with pytest.raises(UserError, match="was not trained on the embedded corpus"):
         gold_pairs(pipeline, 5)

@@ -9,6 +9,7 @@ from landmark.data.embedded import corpus
 from landmark.data.tokenizer import SubwordTokenizer, TokenizerConfig
 from landmark.engine.checkpoint import load_tensors
 from landmark.engine.run import Run
+from landmark.pipelines.generation import GenerationPipeline
 from landmark.pipelines.translation import TranslationPipeline
 from landmark.recipes.training import train
 
@@ -25,6 +26,41 @@ def test_a_run_is_loaded_and_translates(tiny_run, as_given):
     results = pipeline.translate(["The dog sees the man.", "I ate an apple."])
     assert [result.source for result in results] == ["The dog sees the man.", "I ate an apple."]
     assert all(isinstance(result.text, str) and result.text for result in results)
+
+
+@pytest.fixture(scope="module")
+def hello_run(tmp_path_factory):
+    """A language model, trained for one step."""
+    settings = ["trainer.max_steps=1", "threads=1"]
+    return train("hello", tmp_path_factory.mktemp("runs") / "hello", settings).folder
+
+
+def test_a_run_is_loaded_as_what_it_was_trained_for(tiny_run, hello_run):
+    for options in ({}, {"task": "language-model"}):
+        assert isinstance(landmark.load(hello_run, **options), GenerationPipeline)
+    assert isinstance(landmark.load(tiny_run, task="translation"), TranslationPipeline)
+
+
+def test_a_run_of_another_task_than_is_asked_for_is_refused(tiny_run, hello_run):
+    said = "is a run of task 'language-model', not 'translation': use `landmark generate`"
+    with pytest.raises(UserError, match=said):
+        landmark.load(hello_run, task="translation")
+    with pytest.raises(UserError, match=said):
+        landmark.load(tiny_run, ensemble=[hello_run])
+    with pytest.raises(UserError, match="not 'language-model': use `landmark translate`"):
+        landmark.load(tiny_run, task="language-model")
+
+
+@pytest.mark.parametrize("options", [{"ensemble": ["other"]}, {"engine": "onnx"}])
+def test_a_language_model_has_no_ensemble_and_no_engine(hello_run, options):
+    with pytest.raises(UserError, match="a language model has neither an ensemble nor an engine"):
+        landmark.load(hello_run, **options)
+
+
+def test_a_task_without_a_pipeline_is_named(tmp_path):
+    run = train("gan-gaussian", tmp_path / "run", ["trainer.max_steps=1"])
+    with pytest.raises(UserError, match="is a run of task 'gaussian', which has no pipeline"):
+        landmark.load(run.folder)
 
 
 def test_a_run_that_was_moved_still_works(tiny_run, copied):

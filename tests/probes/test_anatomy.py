@@ -5,8 +5,10 @@ import torch
 from torch import Tensor, nn
 
 from landmark.layers.packing import Packing
+from landmark.models.recurrent.seq2seq import Seq2seq, Seq2seqConfig
 from landmark.models.transformer.translator import VARIANTS, Translator
 from landmark.probes.anatomy import dissect
+from landmark.recipes.translation import translate_once
 
 
 class SmallNetwork(nn.Module):
@@ -103,3 +105,17 @@ def test_a_computation_that_fails_leaves_the_module_as_it_was(translator):
         dissect(translator, lambda module: module.nonsense())
     assert translator.training
     assert not any(module._forward_hooks for module in translator.modules())
+
+
+def test_recurrent_cells_and_their_attention_are_counted_step_by_step():
+    config = Seq2seqConfig(vocab_size=50, embedding_size=6, hidden_size=8)
+    with torch.device("meta"):
+        anatomy = dissect(Seq2seq(config), translate_once)
+    rows = {row.name: row for row in anatomy.layers}
+    # 128 steps of four gates: W (4 x 4 by 6) and U (4 x 4 by 4) of each direction.
+    assert rows["encoder.cells.1"].macs == 128 * 16 * (6 + 4)
+    assert rows["encoder.cells.1"].parameters == 16 * (6 + 4 + 2)
+    assert rows["decoder.cells.0"].macs == 128 * 32 * (2 * 6 + 8)
+    assert rows["cross_attention"].kind == "Alignment"
+    assert not any(name.startswith("cross_attention.") for name in rows)
+    assert anatomy.parameters == sum(p.numel() for p in Seq2seq(config).parameters())

@@ -9,8 +9,8 @@ import time
 import pytest
 
 import landmark
-from landmark.cli import translation
-from landmark.cli.resumable import ResumableFile
+from landmark.cli.translation import translation
+from landmark.cli.translation.resumable import ResumableFile
 from landmark.data.embedded import corpus
 
 SENTENCES = [pair.source for pair in corpus.draw("train", 60)][:24]

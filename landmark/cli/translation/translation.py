@@ -20,8 +20,10 @@ from landmark.cli.options import (
     RunFolder,
     To,
 )
+from landmark.core.errors import UserError
 
 if TYPE_CHECKING:
+    from landmark.decoding.stepwise import SamplingConfig
     from landmark.pipelines.document import Paragraph
     from landmark.pipelines.translation import AttentionMap, Translation, TranslationPipeline
 
@@ -70,47 +72,31 @@ def translate(
     device: Device = "auto",
 ) -> None:
     """Translate sentences, a file, or stdin to stdout line by line."""
-    from landmark.core.errors import UserError
-    from landmark.decoding.stepwise import SamplingConfig
     from landmark.pipelines.glossary import Glossary
     from landmark.pipelines.loading import load
 
-    if texts and file:
-        raise UserError("give sentences or --file, not both")
-    if (output and not file) or (resume and not output):
-        raise UserError("--resume goes with --output, and --output with --file")
-    if attention and len(texts or []) != 1:
-        raise UserError("--attention draws one sentence: give exactly one")
+    _check_places(texts or [], file, output, resume, attention)
     if document and (n_best > 1 or attention or prefix):
         raise UserError("--document goes with none of --n-best, --attention and --prefix")
-    if not sample and any(value is not None for value in (temperature, top_k, top_p, seed)):
-        raise UserError("--temperature, --top-k, --top-p and --seed go with --sample")
-    if sample and beam is not None:
-        raise UserError("give --sample or --beam, not both")
     options: dict[str, Any] = {
         "beam": beam,
         "length_penalty": length_penalty,
         "n_best": n_best,
-        "sampling": SamplingConfig(temperature=temperature or 1.0, top_k=top_k, top_p=top_p)
-        if sample
-        else None,
+        "sampling": _sampling(sample, beam, temperature, top_k, top_p, seed),
         "seed": 1 if seed is None else seed,
         "language": to,
         "prefix": (prefix or "").strip(),
         "glossary": Glossary.read(glossary) if glossary else None,
     }
-    pipeline = load(run, checkpoint, device, ensemble=ensemble or [], engine=engine)
+    others = ensemble or []
+    pipeline = load(run, checkpoint, device, ensemble=others, engine=engine)
     job = Job(pipeline, options, document, as_json)
     if attention and texts:
-        (result,) = pipeline.translate(texts, **options)
-        job.write([result], 1, sys.stdout)
-        draw_attention(pipeline.attention(texts[0], result, to), attention)
+        _translate_and_draw(job, texts[0], attention)
     elif file:
-        _translate_file(job, file, output, resume, [run, *(ensemble or [])], engine, glossary)
+        _translate_file(job, file, output, resume, [run, *others], engine, glossary)
     else:
-        for first, lines in _numbered([texts] if texts else _standard_input()):
-            job.write(job.translate(lines, first), first, sys.stdout)
-            sys.stdout.flush()
+        _translate_blocks(job, [texts] if texts else _standard_input())
 
 
 @dataclass(frozen=True)
@@ -146,6 +132,56 @@ class Job:
                 print(line, file=target)
 
 
+def _check_places(
+    texts: Sequence[str],
+    file: Path | None,
+    output: Path | None,
+    resume: bool,
+    attention: Path | None,
+) -> None:
+    """Refuse ways in and out that do not go together."""
+    if texts and file:
+        raise UserError("give sentences or --file, not both")
+    if (output and not file) or (resume and not output):
+        raise UserError("--resume goes with --output, and --output with --file")
+    if attention and len(texts) != 1:
+        raise UserError("--attention draws one sentence: give exactly one")
+
+
+def _sampling(
+    sample: bool,
+    beam: int | None,
+    temperature: float | None,
+    top_k: int | None,
+    top_p: float | None,
+    seed: int | None,
+) -> "SamplingConfig | None":
+    """How to draw; None searches."""
+    from landmark.decoding.stepwise import SamplingConfig
+
+    if not sample and any(value is not None for value in (temperature, top_k, top_p, seed)):
+        raise UserError("--temperature, --top-k, --top-p and --seed go with --sample")
+    if sample and beam is not None:
+        raise UserError("give --sample or --beam, not both")
+    if not sample:
+        return None
+    return SamplingConfig(temperature=temperature or 1.0, top_k=top_k, top_p=top_p)
+
+
+def _translate_and_draw(job: Job, text: str, picture: Path) -> None:
+    """One sentence, and where the model looked while it wrote the translation."""
+    (result,) = job.pipeline.translate([text], **job.options)
+    job.write([result], 1, sys.stdout)
+    draw_attention(job.pipeline.attention(text, result, job.options["language"]), picture)
+
+
+def _translate_blocks(job: Job, blocks: Iterable[list[str]]) -> None:
+    """Lines as they come, to stdout; each block is answered before the next is asked for."""
+    for first, lines in _numbered(blocks):
+        job.write(job.translate(lines, first), first, sys.stdout)
+        sys.stdout.flush()
+
+
 def _translate_file(
     job: Job,
     file: Path,
@@ -156,14 +192,23 @@ def _translate_file(
     glossary: Path | None,
 ) -> None:
     """A file in a stream of blocks: constant memory, order kept, progress where it is of use."""
-    from landmark.cli.resumable import ResumableFile
+    from landmark.cli.translation.resumable import ResumableFile
     from landmark.data.parallel_text import read_lines
 
     total = sum(1 for _ in read_lines(file))  # which also finds what cannot be read
     if output is None:
         _stream(job, file, sys.stdout, 0, total)
         return
-    made_from = {
+    made_from = _origin(job, file, runs, engine, glossary)
+    with ResumableFile(output, made_from, resume, job.lines_each) as grown:
+        _stream(job, file, grown.file, grown.done, total)
+
+
+def _origin(
+    job: Job, file: Path, runs: list[Path], engine: str, glossary: Path | None
+) -> dict[str, Any]:
+    """All that a translated file depends on: it goes on only with the same."""
+    return {
         "file": _digest(file),
         "runs": [str(run.resolve()) for run in runs],
         "checkpoint": job.pipeline.checkpoint.name,
@@ -173,14 +218,12 @@ def _translate_file(
         "document": job.document,
         "json": job.as_json,
     }
-    with ResumableFile(output, made_from, resume, job.lines_each) as grown:
-        _stream(job, file, grown.file, grown.done, total)
 
 
 def _stream(job: Job, file: Path, target: TextIO, done: int, total: int) -> None:
     from itertools import islice
 
-    from landmark.cli.tally import Tally
+    from landmark.cli.translation.tally import Tally
     from landmark.data.parallel_text import read_lines
 
     lines = islice(read_lines(file), done, None)
@@ -207,32 +250,29 @@ def _numbered(blocks: Iterable[list[str]], first: int = 1) -> Iterator[tuple[int
 
 def _standard_input() -> Iterator[list[str]]:
     """Whole lines of stdin, each time as many as have arrived."""
-    from landmark.core.errors import UserError
-
     if sys.stdin is None:  # the caller closed it
         return
     if sys.stdin.isatty():
         print("type sentences, a line each; Ctrl-D ends", file=sys.stderr)
-    rest, number = b"", 0
+    rest, first = b"", 1
     while True:
         read = os.read(sys.stdin.fileno(), 1 << 16)
         *lines, rest = (rest + read).split(b"\n")
         if not read and rest:
-            lines, rest = [*lines, rest], b""
-        decoded = []
-        for line in lines:
-            number += 1
-            try:
-                encoding = (
-                    "utf-8-sig" if number == 1 else "utf-8"
-                )  # as in files: there may be a mark
-                decoded.append(line.decode(encoding).rstrip("\r"))
-            except UnicodeDecodeError:
-                raise UserError(f"stdin:{number}: not valid UTF-8") from None
-        if decoded:
-            yield decoded
+            lines.append(rest)
+        if lines:
+            yield [_decode(line, number) for number, line in enumerate(lines, first)]
+        first += len(lines)
         if not read:
             return
+
+
+def _decode(line: bytes, number: int) -> str:
+    """A line of stdin as text; the first may begin with a byte order mark, as in files."""
+    try:
+        return line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r")
+    except UnicodeDecodeError:
+        raise UserError(f"stdin:{number}: not valid UTF-8") from None
 
 
 def _lines(result: "Translation | Paragraph", n_best: int, as_json: bool) -> list[str]:
@@ -264,7 +304,6 @@ def _lines(result: "Translation | Paragraph", n_best: int, as_json: bool) -> lis
 
 def draw_attention(attention: "AttentionMap", path: Path) -> None:
     """The mean over heads of the last decoder layer, as a picture."""
-    from landmark.core.errors import UserError
     from landmark.plots.heatmap import save_heatmap
 
     weights = attention.weights[-1].mean(0)

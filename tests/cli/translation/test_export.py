@@ -45,3 +45,19 @@ def test_a_run_of_another_task_is_refused(mistake, tmp_path):
     options = ["trainer.max_steps=2", "trainer.checkpoint_every=2"]
     run = train("gan-gaussian", tmp_path / "gan", options).folder
     assert "which has no export" in mistake("export", run, "--to", "ctranslate2")
+
+
+def test_a_recurrent_network_goes_to_onnx_and_nowhere_else(
+    mistake, recurrent_run, tmp_path, landmark_command
+):
+    run = shutil.copytree(recurrent_run, tmp_path / "run")
+    said = mistake("export", run, "--to", "ctranslate2")
+    assert said == f"{run}: is no Transformer: only --to onnx takes it"
+    assert not (run / "export").exists()
+    exported = landmark_command("export", run, "--to", "onnx")
+    assert (exported.returncode, exported.stderr) == (0, "")
+    sentence = "The old woman reads a good book."
+    torch_said = landmark_command("translate", run, sentence)
+    onnx_said = landmark_command("translate", run, sentence, "--engine", "onnx")
+    assert torch_said.stdout.strip()
+    assert onnx_said.stdout == torch_said.stdout

@@ -1,0 +1,1 @@
+"""Commands for translation runs: translate, evaluate, score, align, export."""

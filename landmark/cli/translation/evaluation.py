@@ -1,0 +1,285 @@
+"""`landmark evaluate`."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from landmark.cli.options import (
+    Beam,
+    Checkpoint,
+    Device,
+    Engine,
+    Json,
+    LengthPenalty,
+    RunFolder,
+    To,
+)
+from landmark.cli.translation.report import Report, System, print_json, print_tables
+from landmark.core.errors import UserError
+
+if TYPE_CHECKING:
+    from landmark.cli.translation.tally import Tally
+    from landmark.data.parallel_text import Pair
+    from landmark.metrics.translation import Comparison, LengthBin
+    from landmark.pipelines.evaluation import Evaluation
+    from landmark.pipelines.translation import TranslationPipeline
+
+TESTS = {"bootstrap": "paired bootstrap", "randomization": "approximate randomization"}
+
+
+@dataclass(frozen=True)
+class Options:
+    """How all systems translate and are scored."""
+
+    beam: int | None
+    length_penalty: float | None
+    bootstrap: int
+    language: str | None
+    device: str
+
+
+def evaluate(
+    run: RunFolder,
+    split: Annotated[
+        list[str] | None,
+        typer.Option(help="Splits of the run's data; default: test. Embedded: also depth-1 … 6."),
+    ] = None,
+    source: Annotated[Path | None, typer.Option(help="Sentences to translate …")] = None,
+    reference: Annotated[Path | None, typer.Option(help="… and their translations.")] = None,
+    join: Annotated[
+        list[str] | None,
+        typer.Option(help="Make long sentences: join N (or N-M) consecutive pairs to one, 1 to 6."),
+    ] = None,
+    beam: Beam = None,
+    length_penalty: LengthPenalty = None,
+    engine: Engine = "torch",
+    against: Annotated[
+        list[Path] | None,
+        typer.Option(help="Other runs, or files of translations, to test the run against."),
+    ] = None,
+    test: Annotated[
+        str, typer.Option(help="With --against: paired bootstrap or randomization.")
+    ] = "bootstrap",
+    bootstrap: Annotated[
+        int, typer.Option(min=0, help="Resamples for the 95 % intervals; 0 leaves them out.")
+    ] = 1000,
+    by_length: Annotated[
+        Path | None, typer.Option(help="Draw BLEU by source length to this file.")
+    ] = None,
+    bin_words: Annotated[int, typer.Option(min=1, help="With --by-length: words a bin.")] = 5,
+    to: To = None,
+    output: Annotated[
+        Path | None, typer.Option(help="Write the translations here, a sentence a line.")
+    ] = None,
+    as_json: Json = False,
+    checkpoint: Checkpoint = None,
+    device: Device = "auto",
+) -> None:
+    """Score a run on text it has never seen: BLEU, chrF and TER by sacrebleu, exact match."""
+    from landmark.pipelines.loading import load
+
+    others = against or []
+    _check_options(source, reference, split, test, bootstrap)
+    _check_others(run, others)
+    if by_length:
+        _check_figure(by_length)
+    counts = _joins(join or ["1"])
+    pipeline = load(run, checkpoint, device, engine=engine)
+    if output:
+        output.open("a").close()  # a place that cannot be written shows before the work
+    sets = _sets(pipeline, split or ["test"], source, reference, counts, to)
+    options = Options(beam, length_penalty, bootstrap, to, device)
+    systems = _score_systems(pipeline, others, sets, options)
+    if output:
+        _write_translations(systems[0], output)
+    comparisons = _compare(systems, test, bootstrap) if others else []
+    lengths = _by_length(systems, bootstrap, bin_words) if by_length else {}
+    report = Report(pipeline, systems, comparisons, TESTS[test], lengths)
+    show = print_json if as_json else print_tables
+    show(report)
+    if by_length:
+        _draw_lengths(lengths, by_length)
+
+
+def _check_options(
+    source: Path | None,
+    reference: Path | None,
+    split: Sequence[str] | None,
+    test: str,
+    bootstrap: int,
+) -> None:
+    """Refuse what does not go together, and statistics that do not exist."""
+    if bool(source) != bool(reference):
+        raise UserError("--source and --reference go together")
+    if source and split:
+        raise UserError("give --split or --source and --reference, not both")
+    if test not in TESTS:
+        raise UserError(f"--test {test}: give bootstrap or randomization")
+    if bootstrap == 1:
+        raise UserError("--bootstrap 1: one resample has no spread: give 0 or, say, 1000")
+
+
+def _check_others(run: Path, against: Sequence[Path]) -> None:
+    """Refuse a system that is given twice or is not there."""
+    names = [run, *against]
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            raise UserError(f"--against {name}: is given twice")
+        if place and not name.exists():
+            raise UserError(f"--against {name}: there is no such run, and no file of translations")
+
+
+def _check_figure(path: Path) -> None:
+    from landmark.plots.figure import check_figure
+
+    check_figure(path)
+
+
+def _joins(words: Sequence[str]) -> list[int]:
+    """The numbers that `2` and `2-6` stand for."""
+    from landmark.pipelines.evaluation import LARGEST_JOIN
+
+    counts: list[int] = []
+    for word in words:
+        found = re.fullmatch(r"([0-9]+)(?:-([0-9]+))?", word)
+        first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
+        if not 1 <= first <= last <= LARGEST_JOIN:
+            raise UserError(f"--join {word}: give a number from 1 to {LARGEST_JOIN}, or two: 2-4")
+        counts += [number for number in range(first, last + 1) if number not in counts]
+    return counts
+
+
+def _sets(
+    pipeline: "TranslationPipeline",
+    splits: Sequence[str],
+    source: Path | None,
+    reference: Path | None,
+    joins: Sequence[int],
+    language: str | None,
+) -> "dict[str, list[Pair]]":
+    """The pairs to score, by the names of their sets."""
+    from landmark.data.parallel_text import read_pairs
+    from landmark.pipelines.evaluation import join_pairs, split_pairs
+
+    if source and reference:
+        plain = {str(source): list(read_pairs([str(source)], [str(reference)]))}
+    else:
+        plain = {name: split_pairs(pipeline, name, language) for name in splits}
+    return {
+        name if count == 1 else f"{name} ({count} joined)": join_pairs(pairs, count)
+        for name, pairs in plain.items()
+        for count in joins
+    }
+
+
+def _score_systems(
+    pipeline: "TranslationPipeline",
+    against: Sequence[Path],
+    sets: "dict[str, list[Pair]]",
+    options: Options,
+) -> list[System]:
+    """Translate all sets with every run (or read what others made of them), and score."""
+    from landmark.cli.translation.tally import Tally
+    from landmark.pipelines.evaluation import read_translations
+    from landmark.pipelines.loading import load
+
+    sources = [pair[0] for pairs in sets.values() for pair in pairs]
+    form = pipeline.target_form(options.language)
+    # Both are opened first: what cannot be used shows before the work.
+    read = {path: read_translations(path, len(sources)) for path in against if not path.is_dir()}
+    runs = {path: load(path, None, options.device) for path in against if path.is_dir()}
+    systems = []
+    with Tally("translated", len(sources) * (1 + len(runs))) as tally:
+        for name in [pipeline.run.folder, *against]:
+            if name in read:
+                texts, said = read[name], [form.read(text) for text in read[name]]
+            else:
+                speaker = runs.get(name, pipeline)
+                texts, said = _translate(pipeline, speaker, sources, options, tally)
+            results = _score_sets(pipeline, sets, texts, said, options)
+            systems.append(System(str(name), results))
+    return systems
+
+
+def _translate(
+    pipeline: "TranslationPipeline",
+    speaker: "TranslationPipeline",
+    sources: Sequence[str],
+    options: Options,
+    tally: "Tally",
+) -> tuple[list[str], list[str]]:
+    """What a run makes of the sources: as text, and in the form that is scored."""
+    from landmark.pipelines.evaluation import scored_form, translate_all
+
+    chosen = options.beam, options.length_penalty, options.language
+    found = translate_all(speaker, sources, *chosen, tally.advance)
+    said = scored_form(pipeline, speaker, found, options.language)
+    return [result.text for result in found], said
+
+
+def _score_sets(
+    pipeline: "TranslationPipeline",
+    sets: "dict[str, list[Pair]]",
+    texts: Sequence[str],
+    said: Sequence[str],
+    options: Options,
+) -> "list[Evaluation]":
+    """Scores of each set; the translations of all sets follow each other."""
+    from landmark.pipelines.evaluation import score
+
+    results, start = [], 0
+    for title, pairs in sets.items():
+        part = slice(start, start + len(pairs))
+        scored = texts[part], said[part], options.bootstrap, options.language
+        results.append(score(pipeline, title, pairs, *scored))
+        start += len(pairs)
+    return results
+
+
+def _compare(
+    systems: Sequence[System], test: Any, bootstrap: int
+) -> "list[tuple[Evaluation, list[Comparison]]]":
+    """Of each set, how the systems differ from the first."""
+    from landmark.metrics.translation import compare_translations
+
+    compared = []
+    for number, result in enumerate(systems[0].results):
+        said = [(system.name, system.results[number].hypotheses) for system in systems]
+        samples = bootstrap if test == "bootstrap" else 0
+        found = compare_translations(said, result.references, result.tokenized, test, samples)
+        compared.append((result, found))
+    return compared
+
+
+def _by_length(
+    systems: Sequence[System], bootstrap: int, width: int
+) -> "dict[str, list[LengthBin]]":
+    """All sets together, by the length of the source."""
+    from landmark.metrics.translation import score_by_length
+
+    return {
+        system.name: score_by_length(
+            [line for result in system.results for line in result.sources],
+            [line for result in system.results for line in result.hypotheses],
+            [line for result in system.results for line in result.references],
+            system.results[0].tokenized,
+            bootstrap,
+            width,
+        )
+        for system in systems
+    }
+
+
+def _write_translations(system: System, path: Path) -> None:
+    lines = [line for result in system.results for line in result.translations]
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def _draw_lengths(lengths: "dict[str, list[LengthBin]]", path: Path) -> None:
+    from landmark.plots.length import save_lengths
+
+    save_lengths(lengths, path)

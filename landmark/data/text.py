@@ -1,0 +1,263 @@
+"""Running text for language models: read from files, cut into a training and a held-out part.
+
+Files are read as one text, line by line and twice, and encoded in pieces: a text may be larger
+than memory. Every fault names the file and the line.
+"""
+
+import gzip
+import hashlib
+import io
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from landmark.core.configuration import fingerprint, settings
+from landmark.core.errors import UserError
+from landmark.data.character import (
+    CharacterTokenizer,
+    RunningSubwords,
+    TextTokenizer,
+    UnknownCharacterError,
+    load_tokenizer,
+)
+from landmark.data.public_text import plain_files, text_digest
+from landmark.data.shards import ShardWriter
+from landmark.data.tokenizer import TokenizerConfig
+
+Report = Callable[[Mapping[str, Any]], None]
+HELLO = "hello"
+SIDE = "text"
+"""The one side of a store of running text."""
+_PIECE = 1 << 20  # characters encoded together, and a little more up to the line's end
+
+
+@settings
+class TextConfig:
+    """Where text comes from."""
+
+    corpus: Literal["shakespeare", "files", "hello"] = "shakespeare"
+    """A million characters of Shakespeare, your own files, or one word."""
+    text: tuple[str, ...] = ()
+    """Files: plain or gzipped text in UTF-8, read as one text in this order."""
+    valid_text: tuple[str, ...] = ()
+    """Files to validate on; none: the last part of the text is held out."""
+    validation: Annotated[float, Field(gt=0, lt=1)] = 0.1
+    """The share of the text's characters to hold out."""
+
+    @model_validator(mode="after")
+    def _files_go_with_their_corpus(self) -> "TextConfig":
+        if self.corpus != "files" and (self.text or self.valid_text):
+            raise ValueError(
+                f"files are given, but data.corpus is {self.corpus!r}: set data.corpus=files"
+            )
+        return self
+
+
+@settings
+class TextTokenizerConfig:
+    """What the model reads and writes one of at a time."""
+
+    kind: Literal["characters", "subwords"] = "characters"
+    """The text's own characters (the held-out ones too) and no others, or subwords learnt from it,
+    which take any text."""
+    vocab_size: Annotated[int, Field(ge=260)] = 8000
+    """Subwords: most entries of the vocabulary."""
+    file: str | None = None
+    """An existing tokenizer.json, of either kind, to use instead."""
+
+
+@dataclass(frozen=True)
+class Document:
+    """A text that can be read again and again."""
+
+    name: str
+    lines: Callable[[], Iterator[str]]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A stretch of a document, to be encoded in one go."""
+
+    text: str
+    name: str
+    first_line: int
+
+    def place(self, offset: int) -> str:
+        """Where in the document a character of this piece stands."""
+        return f"{self.name}:{self.first_line + self.text.count(chr(10), 0, offset)}"
+
+
+def data_digest(config: TextConfig) -> str:
+    """A digest of the text that a configuration names."""
+    if config.corpus == "hello":
+        return fingerprint(HELLO)
+    if config.corpus == "shakespeare":
+        return text_digest("tinyshakespeare")
+    return fingerprint([[_digest(name) for name in n] for n in (config.text, config.valid_text)])
+
+
+def _digest(name: str) -> str:
+    try:
+        with Path(name).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise UserError(f"{name}: cannot be read: {error.strerror}") from None
+
+
+def read_text(path: Path) -> Iterator[str]:
+    """The lines of a text file, plain or gzipped, with their ends (\\r\\n becomes \\n)."""
+    try:
+        with path.open("rb") as raw:
+            is_packed = raw.peek(2)[:2] == b"\x1f\x8b"
+            stream = gzip.GzipFile(fileobj=raw) if is_packed else raw
+            for number, line in enumerate(io.BufferedReader(stream), 1):
+                yield _decoded(line, path, number)
+    except (gzip.BadGzipFile, zlib.error, EOFError) as error:
+        raise UserError(f"{path}: damaged gzip file: {error}") from None
+    except IsADirectoryError:
+        raise UserError(f"{path}: is a folder, not a file") from None
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
+
+
+def _decoded(line: bytes, path: Path, number: int) -> str:
+    try:
+        text = line.decode("utf-8-sig" if number == 1 else "utf-8")  # it may begin with a mark
+    except UnicodeDecodeError as error:
+        raise UserError(
+            f"{path}:{number}: not valid UTF-8 (byte {error.start + 1} of the line): "
+            "convert the file, for example with iconv"
+        ) from None
+    return text[:-2] + "\n" if text.endswith("\r\n") else text
+
+
+def prepare_text(
+    config: TextConfig,
+    tokenizer_config: TextTokenizerConfig,
+    folder: Path,
+    chunk: int,
+    report: Report,
+) -> int:
+    """Write tokenizer.json and data/ into a run folder; the vocabulary's size."""
+    folder.mkdir(parents=True, exist_ok=True)
+    training, validation = _documents(config, report)
+    characters, total = _survey(training)
+    _, valid_total = _survey(validation)
+    kept = total if validation else int(total * (1 - config.validation))
+    tokenizer = _tokenizer(tokenizer_config, characters, _pieces(training, 0, kept), report)
+    tokenizer.save(folder / "tokenizer.json")
+    tokens = _write(_pieces(training, 0, kept), tokenizer, folder / "data/train")
+    if tokens < chunk + 1:
+        raise UserError(
+            f"{training[0].name}: the text is too short: {tokens:,} tokens to train on, but one "
+            f"chunk takes {chunk + 1:,}: give more text, or a smaller batches.length"
+        )
+    held_out = _pieces(validation, 0, valid_total) if validation else _pieces(training, kept, total)
+    valid_tokens = _write(held_out, tokenizer, folder / "data/valid")
+    if valid_tokens < 2:
+        raise UserError(
+            f"{(validation or training)[0].name}: the text is too short: {valid_tokens} tokens to "
+            "validate on, at least 2 are needed: give more (--valid-text, data.validation)"
+        )
+    unit = "characters" if isinstance(tokenizer, CharacterTokenizer) else "subwords"
+    counts = f"{tokens:,} {unit} to train on, {valid_tokens:,} to validate"
+    report({"kind": "note", "text": f"{counts}, {len(tokenizer):,} different ones"})
+    return len(tokenizer)
+
+
+def _documents(config: TextConfig, report: Report) -> tuple[list[Document], list[Document]]:
+    """What to train on and, unless that is a part of it, what to validate on."""
+    if config.corpus == "hello":
+        word = [Document(HELLO, lambda: iter([HELLO]))]
+        return word, word
+    if config.corpus == "shakespeare":
+        return _files(plain_files("tinyshakespeare", report)), []
+    if not config.text:
+        raise UserError("there is no text to train on: give --text (data.text)")
+    return _files(map(Path, config.text)), _files(map(Path, config.valid_text))
+
+
+def _files(paths: Iterable[Path]) -> list[Document]:
+    return [Document(str(path), partial(read_text, path)) for path in paths]
+
+
+def _survey(documents: Sequence[Document]) -> tuple[dict[str, None], int]:
+    """The characters of all documents and how many there are; a fault shows before work begins."""
+    characters: dict[str, None] = {}
+    total = 0
+    for document in documents:
+        before = total
+        for line in document.lines():
+            total += len(line)
+            characters |= dict.fromkeys(line)
+        if total == before:
+            raise UserError(f"{document.name}: is empty: give some text")
+    return characters, total
+
+
+def _pieces(documents: Sequence[Document], start: int, stop: int) -> Iterator[Piece]:
+    """Characters `start` to `stop` of all documents, in pieces.
+
+    A piece ends where a line ends and the next does not begin with a space, where no subword
+    reaches across; so how a text is cut into pieces does not change its tokens.
+    """
+    offset = 0
+    for document in documents:
+        lines: list[str] = []
+        size, first_line = 0, 1
+        for number, line in enumerate(document.lines(), 1):
+            part = line[max(0, start - offset) : max(0, stop - offset)]
+            offset += len(line)
+            if size >= _PIECE and part and not part[0].isspace():
+                yield Piece("".join(lines), document.name, first_line)
+                lines, size = [], 0
+            if part:
+                first_line = first_line if lines else number
+                lines.append(part)
+                size += len(part)
+            if offset >= stop:
+                break
+        if lines:
+            yield Piece("".join(lines), document.name, first_line)
+
+
+def _tokenizer(
+    config: TextTokenizerConfig,
+    characters: Iterable[str],
+    pieces: Iterator[Piece],
+    report: Report,
+) -> TextTokenizer:
+    """The one that a file holds, or one of the text."""
+    if config.file:
+        return load_tokenizer(Path(config.file))
+    if config.kind == "characters":
+        return CharacterTokenizer(characters)
+    report({"kind": "note", "text": "training the tokenizer"})
+    texts = (piece.text for piece in pieces)
+    trained = RunningSubwords.train(texts, TokenizerConfig(vocab_size=config.vocab_size))
+    return RunningSubwords(trained.backend)
+
+
+def _write(pieces: Iterator[Piece], tokenizer: TextTokenizer, folder: Path) -> int:
+    """Encode pieces into a token store, a sequence each; the number of tokens."""
+    count = 0
+    with ShardWriter(folder, (SIDE,), len(tokenizer)) as writer:
+        for piece in pieces:
+            tokens = _encode(piece, tokenizer)
+            writer.write((tokens,))
+            count += len(tokens)
+    return count
+
+
+def _encode(piece: Piece, tokenizer: TextTokenizer) -> Any:
+    try:
+        if isinstance(tokenizer, CharacterTokenizer):
+            return tokenizer.encode_array(piece.text)
+        return tokenizer.encode([piece.text])[0]
+    except UnknownCharacterError as error:
+        raise error.at(piece.place(error.offset)) from None

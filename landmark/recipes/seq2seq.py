@@ -1,0 +1,102 @@
+"""Sequence to sequence with recurrent networks: its networks, and what it is trained on."""
+
+from functools import partial
+
+from landmark.data.pairs import BatchConfig
+from landmark.data.parallel_text import ParallelTextConfig
+from landmark.data.tokenizer import TokenizerConfig
+from landmark.decoding.beam_search import SearchConfig
+from landmark.engine.settings import TrainerConfig
+from landmark.layers.alignment import ScoreName
+from landmark.models.recurrent.seq2seq import Seq2seq, Seq2seqConfig
+from landmark.optim.schedule import ScheduleConfig
+from landmark.recipes.catalog import Network, System, add_system, recipe
+from landmark.recipes.translation import TranslationRun, translate_once
+
+
+def _network(name: str, note: str, score: ScoreName) -> Network:
+    config = Seq2seqConfig(vocab_size=10_000, score=score)
+    return Network(name, partial(Seq2seq, config), translate_once, None, note)
+
+
+add_system(
+    System(
+        "seq2seq",
+        "Sutskever et al., Sequence to Sequence Learning with Neural Networks, arXiv 1409.3215; "
+        "Bahdanau et al., Neural Machine Translation by Jointly Learning to Align and Translate, "
+        "arXiv 1409.0473",
+        2014,
+        "translation",
+        (
+            _network("seq2seq-last", "one vector between the two networks", "last"),
+            _network("seq2seq-attention", "additive attention", "additive"),
+        ),
+    )
+)
+
+
+@recipe(
+    "seq2seq-embedded",
+    system="seq2seq",
+    summary="English-German on the embedded corpus; model.score=last leaves attention out",
+)
+def seq2seq_embedded() -> TranslationRun:
+    """The data, vocabulary and batches of transformer-embedded, and about its parameters."""
+    return TranslationRun(
+        data=ParallelTextConfig(corpus="embedded", train_pairs=60_000),
+        tokenizer=TokenizerConfig(vocab_size=5500),
+        model=Seq2seqConfig(embedding_size=128, hidden_size=192, dropout=0.0, max_length=256),
+        batches=BatchConfig(tokens=500, pool=1),
+        schedule=ScheduleConfig(name="cosine", rate=3e-3, warmup_steps=100),
+        trainer=TrainerConfig(
+            max_steps=3000,
+            log_every=100,
+            validate_every=500,
+            checkpoint_every=1000,
+            keep_last=2,
+            clip_norm=1.0,
+        ),
+    )
+
+
+@recipe(
+    "seq2seq-multi30k",
+    system="seq2seq",
+    summary="English-German captions, Moses-tokenised and lower-cased, with additive attention",
+)
+def seq2seq_multi30k() -> TranslationRun:
+    return TranslationRun(
+        data=ParallelTextConfig(corpus="multi30k", target_languages=("de",)),
+        tokenizer=TokenizerConfig(vocab_size=6000, form="moses-lowercase"),
+        model=Seq2seqConfig(embedding_size=256, hidden_size=512, dropout=0.4, max_length=512),
+        batches=BatchConfig(tokens=1536, pool=20),
+        schedule=ScheduleConfig(name="cosine", rate=2e-3, warmup_steps=400),
+        search=SearchConfig(beam=5, length_penalty=1.0),
+        trainer=TrainerConfig(
+            max_steps=6000,
+            log_every=100,
+            validate_every=500,
+            checkpoint_every=500,
+            keep_last=2,
+            clip_norm=1.0,
+            ema_decay=0.998,
+        ),
+    )
+
+
+@recipe(
+    "dialogue",
+    system="seq2seq",
+    summary="your own utterances and answers (--source, --target): any pairs of sequences",
+)
+def dialogue() -> TranslationRun:
+    return TranslationRun(
+        data=ParallelTextConfig(corpus="files"),
+        tokenizer=TokenizerConfig(vocab_size=4000),
+        model=Seq2seqConfig(embedding_size=128, hidden_size=256, max_length=256),
+        batches=BatchConfig(tokens=1024),
+        schedule=ScheduleConfig(name="inverse-sqrt", rate=2e-3, warmup_steps=200),
+        trainer=TrainerConfig(
+            max_steps=5000, validate_every=250, clip_norm=1.0, patience=10, keep_last=3
+        ),
+    )

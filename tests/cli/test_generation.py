@@ -1,0 +1,228 @@
+"""`landmark generate`, and `landmark train --text` that comes before it."""
+
+import gzip
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+import landmark
+from landmark.data.character import load_tokenizer
+from landmark.data.shards import TokenStore
+from landmark.engine.run import Run
+from landmark.recipes.training import resolve
+
+TEXT = "".join(f"{n} green bottles hanging on the wall,\n" for n in range(99, 9, -1))
+SMALL = [
+    "model.embedding_size=8", "model.hidden_size=12", "batches.streams=5", "batches.length=16",
+    "trainer.max_steps=4", "trainer.validate_every=4", "trainer.checkpoint_every=4",
+    "schedule.rate=0.02", "schedule.warmup_steps=1", "threads=1",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A text of 90 lines as text.txt, and a model of it as run/."""
+    folder = tmp_path_factory.mktemp("own")
+    (folder / "text.txt").write_text(TEXT)
+    text = ["data.corpus=files", f"data.text=['{folder / 'text.txt'}']"]
+    landmark.train("language-model", folder / "run", [*SMALL, *text])
+    return folder
+
+
+@pytest.fixture
+def train_text(command, tmp_path):
+    """Train on text for four steps; the run, and what was said."""
+
+    def call(*words):
+        run = tmp_path / "trained"
+        answer = command("train", "language-model", *SMALL, *words, "--run", run)
+        assert answer.code == 0, answer.err
+        assert answer.out == f"{run}\n"
+        return run, answer.err
+
+    return call
+
+
+def characters(run, split):
+    tokenizer, store = load_tokenizer(run / "tokenizer.json"), TokenStore(run / "data" / split)
+    return tokenizer.decode([store["text", number].tolist() for number in range(len(store))])
+
+
+# Training on one's own text
+
+
+def test_text_files_are_trained_on_and_a_tenth_is_held_out(train_text, tmp_path):
+    (tmp_path / "one.txt").write_text(TEXT[:2000])
+    (tmp_path / "two.txt.gz").write_bytes(gzip.compress(TEXT[2000:].encode()))
+    run, said = train_text("--text", tmp_path / "one.txt", "--text", tmp_path / "two.txt.gz")
+    kept = int(0.9 * len(TEXT))
+    assert "".join(characters(run, "train")) == TEXT[:kept]
+    assert "".join(characters(run, "valid")) == TEXT[kept:]
+    assert f"{kept:,} characters to train on, {len(TEXT) - kept} to validate" in said
+    assert "bits_per_character" in said
+    assert Run(run).finished()
+
+
+def test_text_to_validate_on_can_be_given(train_text, tmp_path):
+    (tmp_path / "text.txt").write_text(TEXT)
+    (tmp_path / "valid.txt").write_text("99 green walls\n")
+    run, _ = train_text("--text", tmp_path / "text.txt", "--valid-text", tmp_path / "valid.txt")
+    assert characters(run, "train") == [TEXT]
+    assert characters(run, "valid") == ["99 green walls\n"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--valid-text", "x"], "--valid-text needs --text"),
+        (["--text", "x", "--source", "y"], "--text is for language models, --source and --target"),
+        ([], "there is no text to train on: give --text"),
+        (["--text", "nowhere.txt"], "nowhere.txt: cannot be read: No such file"),
+        (["--source", "x", "--target", "y"], "unknown key 'data.source'"),
+    ],
+)
+def test_a_mistake_with_the_data_is_one_line(mistake, tmp_path, words, said):
+    answer = mistake("train", "language-model", *words, "--run", tmp_path / "run")
+    assert said in answer
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "is empty: give some text"),
+        (b"good\nb\xe4d\n", ":2: not valid UTF-8 (byte 2 of the line)"),
+        (b"too short", "too short: 8 tokens to train on, but one chunk takes 65"),
+    ],
+)
+def test_a_text_that_will_not_do_is_named(mistake, tmp_path, content, said):
+    (tmp_path / "own.txt").write_bytes(content)
+    words = ["--text", tmp_path / "own.txt", "--run", tmp_path / "run"]
+    answer = mistake("train", "language-model", *words)
+    assert answer.startswith(f"{tmp_path / 'own.txt'}:")
+    assert said in answer
+
+
+def test_an_unseen_character_to_validate_on_is_named_with_its_line(mistake, tmp_path):
+    (tmp_path / "own.txt").write_text(TEXT)
+    (tmp_path / "valid.txt").write_text("99 green\nbottles at 5 €\n", encoding="utf-8")
+    files = ["--text", tmp_path / "own.txt", "--valid-text", tmp_path / "valid.txt"]
+    answer = mistake("train", "language-model", *files, "--run", tmp_path / "run")
+    assert answer.startswith(f"{tmp_path / 'valid.txt'}:2: '€' (U+20AC) was never seen in training")
+    assert "tokenizer.kind=subwords" in answer
+
+
+# Writing
+
+
+def test_the_prompt_and_what_follows_are_printed(command, folder):
+    answer = command("generate", folder / "run", "99 green", "--length", 40)
+    (written,) = landmark.load(folder / "run").generate("99 green", 40)
+    assert answer.code == 0
+    assert answer.out == f"99 green{written.text}\n"
+    assert answer.err == ""
+
+
+def test_temperature_zero_is_greedy_and_seeds_differ(command, folder):
+    def text(*words):
+        return command("generate", folder / "run", "9", "--length", 30, *words).out
+
+    (greedy,) = landmark.load(folder / "run").generate("9", 30, sampling=None)
+    cold = text("--temperature", 0)
+    assert cold == text("--temperature", 0, "--seed", 5) == f"9{greedy.text}\n"
+    assert text("--top-k", 1) == cold
+    assert text() == text("--seed", 1) != text("--seed", 2)
+    assert text("--top-p", 0.01) == cold
+
+
+def test_several_samples_are_numbered(command, folder):
+    written = landmark.load(folder / "run").generate("9", 20, samples=3, seed=4)
+    words = ["generate", folder / "run", "9", "--length", 20, "--samples", 3, "--seed", 4]
+    expected = "".join(f"--- {n} ---\n9{one.text}\n" for n, one in enumerate(written, 1))
+    assert command(*words).out == expected
+    records = [json.loads(line) for line in command(*words, "--json").lines]
+    assert records == [
+        {
+            "sample": number,
+            "prompt": "9",
+            "text": one.text,
+            "log_probability": pytest.approx(one.log_probability),
+            "tokens": 20,
+        }
+        for number, one in enumerate(written, 1)
+    ]
+
+
+def test_without_a_prompt_it_begins_with_a_line(command, folder):
+    (written,) = landmark.load(folder / "run").generate("", 20)
+    assert command("generate", folder / "run", "--length", 20).out == f"{written.text}\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["straße"], "the prompt, character 5: 'ß' (U+00DF) was never seen in training: leave it"),
+        (["9", "--length", "0"], "--length"),
+        (["9", "--temperature", "-1"], "--temperature"),
+        (["9", "--top-p", "2"], "--top-p"),
+        (["9", "--temperature", "0", "--samples", "2"], "temperature 0 draws nothing"),
+        (["9", "--temperature", "0", "--top-k", "3"], "temperature 0 draws nothing"),
+        (["9", "--checkpoint", "77"], "no checkpoint '77'"),
+        (["9", "--device", "quark"], "device 'quark' is not usable here"),
+    ],
+)
+def test_a_mistake_is_one_line(mistake, folder, words, said):
+    assert said in mistake("generate", folder / "run", *words)
+
+
+def test_a_run_that_writes_nothing_is_refused(mistake, tiny_run, tmp_path):
+    assert "use `landmark translate`" in mistake("generate", tiny_run, "9")
+    assert "there is no such run" in mistake("generate", tmp_path / "none", "9")
+
+
+def test_another_vocabulary_put_into_the_run_is_refused(mistake, folder, tmp_path):
+    shutil.copytree(folder / "run", tmp_path / "run")
+    path = tmp_path / "run/tokenizer.json"
+    path.write_text(path.read_text().replace("g", "G"))
+    assert "is not the one this run was trained with" in mistake("generate", tmp_path / "run", "9")
+
+
+def test_the_text_appears_as_it_is_written(folder, buffered):
+    """Of a text that would take days, the beginning is there at once."""
+    words = ["generate", str(folder / "run"), "99 green", "--length", str(10**9)]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "landmark", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=buffered,
+    )
+    try:
+        assert process.stdout.read(30).startswith(b"99 green")
+        assert process.poll() is None
+        process.stdout.close()  # a reader that has seen enough is no error
+        assert process.stderr.read() == b""
+        assert process.wait(timeout=60) == 0
+    finally:
+        process.kill()
+
+
+def test_the_recipes_train_and_write_as_the_documentation_says(command, tmp_path):
+    run = tmp_path / "hello"
+    assert command("train", "hello", "threads=1", "--run", run).code == 0
+    answer = command("generate", run, "h", "--length", 4, "--temperature", 0)
+    assert (answer.code, answer.out) == (0, "hello\n")
+
+
+@pytest.mark.parametrize(("name", "gates"), [("rnn", 1), ("gru", 3), ("lstm", 4)])
+def test_show_counts_the_weights_and_products_of_every_gate(command, name, gates):
+    facts = json.loads(command("show", name, "--json").out)
+    config = resolve(f"{name}-shakespeare").model
+    width, hidden = config.embedding_size, config.hidden_size
+    sizes = [width, *[hidden] * (config.num_layers - 1)]
+    products = sum(gates * hidden * (size + hidden) for size in sizes)
+    biases = config.num_layers * 2 * gates * hidden
+    assert facts["parameters"] == 65 * (width + hidden) + products + biases
+    assert facts["macs"] == 128 * (products + 65 * hidden)
