@@ -33,7 +33,7 @@ def demo(
     from landmark.pipelines.loading import load
     from landmark.plots.heatmap import terminal_heatmap
 
-    pipeline = load(run)
+    pipeline = load(run, task="translation")
     print("\nScores on generated sentences that were not in the training data:")
     print_evaluations([evaluate(pipeline, s, split_pairs(pipeline, s)) for s in SPLITS])
     print("\nTranslations:")

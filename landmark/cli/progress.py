@@ -122,6 +122,11 @@ def _losses(record: Mapping[str, Any]) -> str:
 
 
 def _data_line(record: Mapping[str, Any]) -> str:
+    if "tokens" in record:
+        return (
+            f"{record['tokens']:,} {record['unit']} to train on, "
+            f"{record['valid_tokens']:,} to validate, {record['vocabulary']:,} different ones"
+        )
     line = (
         f"{record['pairs']:,} pairs to train on, {record['valid_pairs']:,} to validate, "
         f"{record['vocabulary']:,} subwords"

@@ -39,6 +39,10 @@ class Objective(ABC):
     def measure(self, batch: Any) -> Mapping[str, tuple[float, float]]:
         """Validation metrics of a batch as (sum, weight)."""
 
+    def summarize(self, means: Mapping[str, float]) -> dict[str, float]:
+        """What a validation reports, from the means of its metrics: what is no mean is added."""
+        return dict(means)
+
     def state_dict(self) -> dict[str, Tensor]:
         """What the objective itself carries from step to step; the players' weights are not."""
         return {}

@@ -165,8 +165,8 @@ def prepare_text(
             "validate on, at least 2 are needed: give more (--valid-text, data.validation)"
         )
     unit = "characters" if isinstance(tokenizer, CharacterTokenizer) else "subwords"
-    counts = f"{tokens:,} {unit} to train on, {valid_tokens:,} to validate"
-    report({"kind": "note", "text": f"{counts}, {len(tokenizer):,} different ones"})
+    counts = {"tokens": tokens, "valid_tokens": valid_tokens, "vocabulary": len(tokenizer)}
+    report({"kind": "data", "unit": unit, **counts})
     return len(tokenizer)
 
 

@@ -51,7 +51,7 @@ def _measure_all(
             if batch.counts:  # a stand-in only says which metrics there are
                 total[0] += value
                 total[1] += weight
-    return _means(sums, device)
+    return objective.summarize(_means(sums, device))
 
 
 def _means(sums: dict[str, list[float]], device: torch.device) -> dict[str, float]:

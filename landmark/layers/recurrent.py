@@ -73,7 +73,11 @@ class Recurrent(nn.Module):
         if self.kernel is None or self.written_out or watched:
             return self._loop(x, packing, state)
         run = self._run_full if packing.is_full else self._run_packed
-        return run(self.kernel, x, packing, state)
+        if x.device.type != "cpu":
+            return run(self.kernel, x, packing, state)
+        # torch's LSTM of mixed precision fails on CPUs that have no bf16 of their own.
+        with torch.autocast("cpu", enabled=False):
+            return run(self.kernel, x.to(state[0].dtype), packing, state)
 
     def step(self, x: Tensor, state: State) -> tuple[Tensor, State]:
         """The next token of each row: x (R, I) -> (R, H), state parts (L, R, H)."""

@@ -41,7 +41,9 @@ _FREE = {"device", "threads", "batches.workers"} | {
 }  # fmt: skip
 
 # What may change only by being named: a way past numbers that are not finite.
-_DELIBERATE = {"schedule.rate", "trainer.clip_norm", "trainer.skip_nonfinite"}
+_DELIBERATE = {
+    "schedule.rate", "trainer.clip_norm", "trainer.clip_value", "trainer.skip_nonfinite",
+}  # fmt: skip
 
 # What a run's recipe.yaml says beside the configuration.
 FACTS = ("environment", "identity", "assets")

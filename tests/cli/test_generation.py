@@ -178,6 +178,13 @@ def test_a_mistake_is_one_line(mistake, folder, words, said):
     assert said in mistake("generate", folder / "run", *words)
 
 
+def test_a_language_model_does_not_translate(mistake, folder, tmp_path):
+    words = [["translate", "x"], ["score"], ["evaluate"], ["align", "--source", tmp_path / "x"]]
+    for name, *rest in words:
+        said = mistake(name, folder / "run", *rest)
+        assert "is a run of task 'language-model', not 'translation': use `landmark gen" in said
+
+
 def test_a_run_that_writes_nothing_is_refused(mistake, tiny_run, tmp_path):
     assert "use `landmark translate`" in mistake("generate", tiny_run, "9")
     assert "there is no such run" in mistake("generate", tmp_path / "none", "9")

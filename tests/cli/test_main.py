@@ -18,7 +18,7 @@ def test_the_bare_command_and_help_name_every_command(command):
     assert bare.err == ""
     for name in (
         "list", "show", "recipe", "train", "evaluate", "translate", "generate", "score", "align",
-        "export", "average", "generate", "figure", "runs", "data", "doctor",
+        "export", "average", "figure", "runs", "data", "doctor",
     ):  # fmt: skip
         assert re.search(rf"^  {name} ", bare.out, re.MULTILINE), name
 

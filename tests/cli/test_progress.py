@@ -30,6 +30,13 @@ def shown(capsys):
     return show
 
 
+def test_a_text_is_counted_in_what_the_model_reads(shown):
+    text = {"kind": "data", "unit": "characters", "tokens": 12000, "valid_tokens": 1300}
+    assert shown({**text, "vocabulary": 65}) == [
+        "12,000 characters to train on, 1,300 to validate, 65 different ones"
+    ]
+
+
 def test_without_a_terminal_each_record_of_the_log_is_a_plain_line(shown):
     steps = [{"kind": "step", "step": step} for step in range(1, 50)]
     lines = shown(*steps, TRAIN)

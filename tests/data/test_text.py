@@ -65,8 +65,11 @@ def test_several_files_are_one_text(prepare):
     assert train + valid == "first\nsecond\nthird and last\n"
     (record,) = said
     assert record == {
-        "kind": "note",
-        "text": f"{len(train)} characters to train on, {len(valid)} to validate, 15 different ones",
+        "kind": "data",
+        "unit": "characters",
+        "tokens": len(train),
+        "valid_tokens": len(valid),
+        "vocabulary": 15,
     }
 
 

@@ -84,7 +84,9 @@ def test_training_learns_and_logs_nats_bits_and_accuracy(whole):
     for record in records:
         if record["kind"] == "valid":
             assert record["bits_per_character"] == pytest.approx(record["loss"] / math.log(2))
+            assert record["perplexity"] == pytest.approx(math.exp(record["loss"]))
             assert 0 < record["accuracy"] < 1
+    assert records[0]["kind"] == "data"
 
 
 @pytest.mark.parametrize("step", [10, 23, 38])  # of 37 updates an epoch
@@ -167,8 +169,10 @@ def test_two_processes_have_streams_of_their_own_and_save_them_all(exact, settin
 
 
 @pytest.mark.parametrize("cell", ["rnn", "rnn-relu", "lstm", "lstm-peephole", "gru"])
-def test_every_cell_trains(settings, tmp_path, cell):
-    run = train("language-model", tmp_path / "run", [*settings, f"model.cell={cell}"])
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_every_cell_trains_in_every_precision(settings, tmp_path, cell, precision):
+    words = [*settings, f"model.cell={cell}", f"trainer.precision={precision}"]
+    run = train("language-model", tmp_path / "run", words)
     losses = [record["loss"] for record in run.read_log() if record["kind"] == "train"]
     assert losses[-1] < 0.95 * losses[0]
 

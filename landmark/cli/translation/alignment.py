@@ -65,7 +65,7 @@ def align(
         from landmark.plots.figure import check_figure
 
         check_figure(figure)
-    pipeline = load(run, checkpoint, device)
+    pipeline = load(run, checkpoint, device, task="translation")
     if source is None:  # then it is --choose
         trials = try_choices(pipeline, gold_pairs(pipeline, gold or GOLD_PAIRS))
         _print_trials(trials, as_json)

@@ -95,16 +95,12 @@ def _load(runs: list[Path], device: str) -> "list[tuple[str, TranslationPipeline
     """The runs by name, each once."""
     from landmark.core.errors import UserError
     from landmark.pipelines.loading import load
-    from landmark.pipelines.translation import TranslationPipeline
 
     loaded = []
     for run in runs:
         if runs.count(run) > 1:
             raise UserError(f"{run}: is given twice")
-        pipeline = load(run, None, device)
-        if not isinstance(pipeline, TranslationPipeline):
-            raise UserError(f"{run}: is no translator, and this figure is of translators")
-        loaded.append((run.name or str(run), pipeline))
+        loaded.append((run.name or str(run), load(run, None, device, task="translation")))
     return loaded
 
 

@@ -88,7 +88,7 @@ def evaluate(
     if by_length:
         _check_figure(by_length)
     counts = _joins(join or ["1"])
-    pipeline = load(run, checkpoint, device, engine=engine)
+    pipeline = load(run, checkpoint, device, engine=engine, task="translation")
     if output:
         output.open("a").close()  # a place that cannot be written shows before the work
     sets = _sets(pipeline, split or ["test"], source, reference, counts, to)
@@ -191,7 +191,11 @@ def _score_systems(
     form = pipeline.target_form(options.language)
     # Both are opened first: what cannot be used shows before the work.
     read = {path: read_translations(path, len(sources)) for path in against if not path.is_dir()}
-    runs = {path: load(path, None, options.device) for path in against if path.is_dir()}
+    runs = {
+        path: load(path, None, options.device, task="translation")
+        for path in against
+        if path.is_dir()
+    }
     systems = []
     with Tally("translated", len(sources) * (1 + len(runs))) as tally:
         for name in [pipeline.run.folder, *against]:

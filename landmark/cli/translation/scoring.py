@@ -40,7 +40,7 @@ def score(
 
     if target and not source:
         raise UserError("--target needs --source, the sentences that were translated")
-    pipeline = load(run, checkpoint, device)
+    pipeline = load(run, checkpoint, device, task="translation")
     left = source or STANDARD_INPUT
     right = target or left
     pairs = read_pairs([str(left)], [str(target)] if target else [])

@@ -89,7 +89,7 @@ def translate(
         "glossary": Glossary.read(glossary) if glossary else None,
     }
     others = ensemble or []
-    pipeline = load(run, checkpoint, device, ensemble=others, engine=engine)
+    pipeline = load(run, checkpoint, device, ensemble=others, engine=engine, task="translation")
     job = Job(pipeline, options, document, as_json)
     if attention and texts:
         _translate_and_draw(job, texts[0], attention)
