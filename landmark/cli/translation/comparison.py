@@ -47,7 +47,7 @@ def alignments(
         (found,) = align_pairs(pipeline, [(str(pair[0]), own)], choice)
         rate = _error_rate(pipeline)
         shown = "" if rate is None else f"\nalignment error rate {100 * rate:.1f} %"
-        drawn[f"{name}: {choice}{shown}"] = found
+        drawn[f"{name}\n{choice}{shown}"] = found
         facts.append({"run": name, "attention": str(choice), "error_rate": rate, "target": own})
     save_alignments(drawn, output)
     if as_json:
