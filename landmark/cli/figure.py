@@ -12,7 +12,7 @@ import typer
 from landmark.cli.options import Checkpoint, Device, Json, RunFolder
 
 if TYPE_CHECKING:
-    from landmark.data.character import TextTokenizer
+    from landmark.data.running_text.character import TextTokenizer
     from landmark.probes.gate import Search
     from landmark.probes.gradient import Flow, Spectrum, Training
 
@@ -175,15 +175,14 @@ def _cut(
 ) -> tuple[list[int], list[str]]:
     """A text's tokens and what each stands for; a character never seen is named with its place."""
     from landmark.core.errors import UserError
-    from landmark.data.character import UnknownCharacterError
+    from landmark.data.running_text.character import UnknownCharacterError
+    from landmark.data.text_file import is_valid
     from landmark.probes.gate import cut_text
 
     if not text:
         raise UserError("the text is empty: give some")
-    try:
-        text.encode()
-    except UnicodeEncodeError:  # how Python holds an argument's invalid bytes
-        raise UserError("the text is not valid UTF-8") from None
+    if not is_valid(text):
+        raise UserError("the text is not valid UTF-8")
     try:
         return cut_text(tokenizer, text)
     except UnknownCharacterError as error:
@@ -193,7 +192,7 @@ def _cut(
 def _read(file: Path, length: int) -> str:
     """The beginning of a text file."""
     from landmark.core.errors import UserError
-    from landmark.data.text import read_text
+    from landmark.data.text_file import read_text
 
     text = ""
     for line in read_text(file):

@@ -4,10 +4,7 @@ Every fault names the file and the line. Nothing is held in memory but what dedu
 a digest of each pair.
 """
 
-import gzip
 import hashlib
-import io
-import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -17,6 +14,7 @@ from pydantic import Field, model_validator
 
 from landmark.core.configuration import settings
 from landmark.core.errors import UserError
+from landmark.data.text_file import read_lines
 
 Pair = tuple[str, str]
 
@@ -97,33 +95,6 @@ class ParallelTextConfig:
                 )
         if not self.target:
             raise ValueError("several target languages need data.target, a file for each")
-
-
-def read_lines(path: Path) -> Iterator[str]:
-    """The lines of a text file, plain or gzipped, without their ends."""
-    try:
-        with path.open("rb") as raw:
-            magic = raw.peek(2)[:2]
-            stream = gzip.GzipFile(fileobj=raw) if magic == b"\x1f\x8b" else raw
-            yield from _decoded(io.BufferedReader(stream), path)
-    except (gzip.BadGzipFile, zlib.error, EOFError) as error:
-        raise UserError(f"{path}: damaged gzip file: {error}") from None
-    except IsADirectoryError:
-        raise UserError(f"{path}: is a folder, not a file") from None
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
-
-
-def _decoded(stream: io.BufferedReader, path: Path) -> Iterator[str]:
-    for number, line in enumerate(stream, 1):
-        try:
-            encoding = "utf-8-sig" if number == 1 else "utf-8"  # a file may begin with a mark
-            yield line.decode(encoding).rstrip("\r\n")
-        except UnicodeDecodeError as error:
-            raise UserError(
-                f"{path}:{number}: not valid UTF-8 (byte {error.start + 1} of the line): "
-                "convert the file, for example with iconv"
-            ) from None
 
 
 def read_pairs(sources: Sequence[str], targets: Sequence[str]) -> Iterator[Pair]:

@@ -16,7 +16,7 @@ import time
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 import torch.distributed as dist
@@ -27,6 +27,8 @@ from landmark.core.errors import TrainingError
 BUCKET_ELEMENTS = 1 << 22
 START = datetime.timedelta(seconds=60)
 """Time for all processes to come, however short the timeout is that holds from then on."""
+
+T = TypeVar("T")
 
 
 def rank() -> int:
@@ -164,6 +166,15 @@ def shared_numbers(values: Sequence[int], device: torch.device) -> list[int]:
     dist.broadcast(numbers, 0)
     shared: list[int] = numbers.tolist()
     return shared
+
+
+def gather_on_main(thing: T) -> list[T]:
+    """What each process has, in their order, on the first one; the others keep their own."""
+    if world_size() == 1:
+        return [thing]
+    gathered: list[Any] | None = [None] * world_size() if is_main() else None
+    dist.gather_object(thing, gathered)
+    return [thing] if gathered is None else gathered
 
 
 def sum_gradients(parameters: Sequence[nn.Parameter]) -> None:

@@ -9,7 +9,6 @@ from types import FrameType
 from typing import Any
 
 import torch
-import torch.distributed as dist
 from torch import Tensor
 
 from landmark.core.errors import DamagedError, TrainingError, UserError
@@ -231,12 +230,8 @@ def _united(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     of it to all of them, however many there are then.
     """
     own = {name: tensor.detach().cpu().clone() for name, tensor in tensors.items()}
-    if distributed.world_size() == 1:
-        return own
-    carried: list[Any] | None = [None] * distributed.world_size() if distributed.is_main() else None
-    dist.gather_object(own, carried)
     united: dict[str, Tensor] = {}
-    for theirs in reversed(carried or [own]):
+    for theirs in reversed(distributed.gather_on_main(own)):
         united |= theirs
     return united
 

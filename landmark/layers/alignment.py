@@ -13,6 +13,7 @@ of a query alike, which softmax ignores.
 """
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Literal
 
@@ -114,16 +115,16 @@ class Alignment(nn.Module):
         return bias.masked_fill_(~visible, -math.inf)[:, None, None]
 
 
-class _Scorer(nn.Module):
+class _Scorer(nn.Module, ABC):
     """How well a query fits a key, in two parts: what is done once, and what for each query."""
 
+    @abstractmethod
     def prepare(self, keys: Tensor) -> Tensor:
         """(M, D) -> (M, H * K)"""
-        raise NotImplementedError
 
+    @abstractmethod
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
         """(B, K, Q), (B, H, S, K) -> (B, H, K, S)"""
-        raise NotImplementedError
 
 
 class _Constant(_Scorer):

@@ -8,6 +8,7 @@ front (U (r * h)); and every gate has two biases, of which only the sum matters.
 """
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial
 from typing import ClassVar, Literal
@@ -22,7 +23,7 @@ GateObserver = Callable[[dict[str, Tensor]], None]
 CellName = Literal["rnn", "rnn-relu", "lstm", "lstm-peephole", "gru"]
 
 
-class Cell(nn.Module):
+class Cell(nn.Module, ABC):
     """The weights that every cell has; its gates lie below each other in one matrix.
 
     An observer gets the gates and the new state of each step by name, each (R, H).
@@ -48,9 +49,9 @@ class Cell(nn.Module):
         for parameter in self.parameters():
             nn.init.uniform_(parameter, -bound, bound)
 
+    @abstractmethod
     def forward(self, x: Tensor, state: State) -> State:
         """One step of R sequences: x (R, I) and the state, each part (R, H), to the next state."""
-        raise NotImplementedError
 
     def extra_repr(self) -> str:
         return f"{self.input_size}, {self.hidden_size}"

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from landmark.core.errors import UserError
 from landmark.data.embedded import corpus as embedded
-from landmark.data.parallel_text import Pair, read_lines, read_pairs
+from landmark.data.parallel_text import Pair, read_pairs
 from landmark.data.public_text import text_files
+from landmark.data.text_file import read_lines
 from landmark.metrics.translation import Score, score_translations
 from landmark.pipelines.translation import Translation, TranslationPipeline
 

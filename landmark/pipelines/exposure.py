@@ -1,12 +1,11 @@
 """Exposure bias of a translation run on a split of its data."""
 
-import numpy as np
+import operator
+from functools import reduce
 
 from landmark.core.errors import UserError
-from landmark.data.pairs import collate_pairs, cut_by_budget
-from landmark.pipelines.engine import BATCH_TOKENS
 from landmark.pipelines.evaluation import split_pairs
-from landmark.pipelines.scoring import encode_pairs
+from landmark.pipelines.scoring import batches_of_pairs, encode_pairs
 from landmark.pipelines.translation import TranslationPipeline
 from landmark.probes.exposure import Exposure, measure_exposure
 
@@ -21,20 +20,9 @@ def measure_split(pipeline: TranslationPipeline, split: str) -> tuple[Exposure, 
     if not pairs:
         raise UserError(f"{pipeline.run.folder}: no pair of {split!r} is short enough")
     sources, targets = encode_pairs(pipeline, pairs, ("source", "target"))
-    costs = np.array([max(len(a), len(b)) + 1 for a, b in zip(sources, targets, strict=True)])
-    parts = []
-    for numbers in cut_by_budget(np.argsort(costs, kind="stable"), costs, BATCH_TOKENS):
-        batch = collate_pairs(
-            [sources[number] for number in numbers],
-            [targets[number] for number in numbers],
-            pipeline.tokenizer.begin,
-            pipeline.tokenizer.end,
-        ).to(pipeline.device)
-        parts.append(measure_exposure(pipeline.model, batch))
-    total = parts[0]
-    for part in parts[1:]:
-        total = total + part
-    return total, len(drawn) - len(pairs)
+    batches = (batch for _, batch in batches_of_pairs(pipeline, sources, targets))
+    parts = (measure_exposure(pipeline.model, batch) for batch in batches)
+    return reduce(operator.add, parts), len(drawn) - len(pairs)
 
 
 def _fits(pipeline: TranslationPipeline, source: str, target: str) -> bool:

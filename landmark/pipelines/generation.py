@@ -1,6 +1,5 @@
 """A loaded language model: a beginning in, text that goes on from it out."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -9,7 +8,12 @@ from torch import Tensor
 
 from landmark.core.errors import UserError
 from landmark.core.runtime import choose_device, derive_seed
-from landmark.data.character import TextTokenizer, UnknownCharacterError, load_tokenizer
+from landmark.data.running_text.character import (
+    TextTokenizer,
+    UnknownCharacterError,
+    load_tokenizer,
+)
+from landmark.data.text_file import is_valid
 from landmark.decoding.stepwise import Chooser, SamplingConfig, choose_greedily, sampler
 from landmark.engine.checkpoint import load_module
 from landmark.engine.run import Run
@@ -18,7 +22,6 @@ from landmark.models.recurrent.language_model import RecurrentLanguageModel
 from landmark.recipes.language_model import LanguageModelRun
 
 NEWLINE = "\n"
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _INCOMPLETE = "\ufffd"  # how a decoder writes the first bytes of a character
 _AS_IT_BELIEVES = SamplingConfig()
 
@@ -119,7 +122,7 @@ class GenerationPipeline:
 
     def encode_prompt(self, prompt: str) -> list[int]:
         """The tokens to go on from; at least one."""
-        if _LONE_SURROGATE.search(prompt):  # how Python holds an argument's invalid bytes
+        if not is_valid(prompt):
             raise UserError("the prompt is not valid UTF-8")
         try:
             return self.tokenizer.encode([prompt or NEWLINE])[0]

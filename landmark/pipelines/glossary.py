@@ -13,7 +13,7 @@ from itertools import groupby
 from pathlib import Path
 
 from landmark.core.errors import UserError
-from landmark.data.parallel_text import read_lines
+from landmark.data.text_file import read_lines
 
 Encoder = Callable[[Sequence[str]], list[list[int]]]
 """Texts to tokens."""

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from landmark.core.errors import UserError
+from landmark.data.batch import TranslationBatch
 from landmark.data.pairs import collate_pairs, cut_by_budget
 from landmark.data.parallel_text import Pair
 from landmark.models.translation import TranslationModel
@@ -83,21 +84,31 @@ def encode_pairs(
     )
 
 
-def score_tokens(
+def batches_of_pairs(
     pipeline: TranslationPipeline,
     sources: Sequence[Sequence[int]],
     targets: Sequence[Sequence[int]],
-) -> list[list[float]]:
-    """Of each target token, and of </s> after them, the log-probability."""
+) -> Iterator[tuple[list[int], TranslationBatch]]:
+    """Token pairs in batches of like length, each with the numbers of its pairs."""
     costs = np.array([max(len(a), len(b)) + 1 for a, b in zip(sources, targets, strict=True)])
-    found: list[list[float]] = [[] for _ in targets]
     for numbers in cut_by_budget(np.argsort(costs, kind="stable"), costs, BATCH_TOKENS):
         batch = collate_pairs(
             [sources[number] for number in numbers],
             [targets[number] for number in numbers],
             pipeline.tokenizer.begin,
             pipeline.tokenizer.end,
-        ).to(pipeline.device)
+        )
+        yield numbers.tolist(), batch.to(pipeline.device)
+
+
+def score_tokens(
+    pipeline: TranslationPipeline,
+    sources: Sequence[Sequence[int]],
+    targets: Sequence[Sequence[int]],
+) -> list[list[float]]:
+    """Of each target token, and of </s> after them, the log-probability."""
+    found: list[list[float]] = [[] for _ in targets]
+    for numbers, batch in batches_of_pairs(pipeline, sources, targets):
         with torch.inference_mode():
             hidden = pipeline.model(
                 batch.source, batch.source_packing, batch.target, batch.target_packing

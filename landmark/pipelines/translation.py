@@ -12,6 +12,7 @@ from landmark.core.errors import UserError
 from landmark.core.runtime import choose_device, derive_seed
 from landmark.data.pairs import pack_sources
 from landmark.data.preparation import WORDS
+from landmark.data.text_file import is_valid
 from landmark.data.text_form import TextForm
 from landmark.data.tokenizer import SubwordTokenizer, words_of
 from landmark.decoding.constraints import tokens_needed
@@ -31,7 +32,6 @@ Place = Callable[[int], str]
 """How messages name the n-th text."""
 _SILENCE = Hypothesis((), 0.0, 0.0)
 _LINE_BREAKS = re.compile(r"[\r\n]+")  # a translation is one line
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -222,7 +222,7 @@ class TranslationPipeline:
     ) -> list[list[int]]:
         limit = self.config.model.max_length - 1 - room
         for number, text in enumerate(texts, first_number):
-            if _LONE_SURROGATE.search(text):  # how Python holds an argument's invalid bytes
+            if not is_valid(text):
                 raise UserError(f"{place(number)} is not valid UTF-8")
         encoded = self.tokenizer.encode(texts)
         for number, (text, tokens) in enumerate(zip(texts, encoded, strict=True), first_number):

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from landmark.core.errors import UserError
-from landmark.data.character import CharacterTokenizer, TextTokenizer
+from landmark.data.running_text.character import CharacterTokenizer, TextTokenizer
 from landmark.layers.cell import Cell, State
 from landmark.models.recurrent.language_model import RecurrentLanguageModel
 

@@ -10,11 +10,16 @@ from pydantic import model_validator
 
 from landmark.core.configuration import settings
 from landmark.core.errors import UserError
-from landmark.data.character import CharacterTokenizer, load_tokenizer
 from landmark.data.loader import Loader
+from landmark.data.running_text.character import CharacterTokenizer, load_tokenizer
+from landmark.data.running_text.document import (
+    TextConfig,
+    TextTokenizerConfig,
+    data_digest,
+    prepare_text,
+)
+from landmark.data.running_text.stream import HeldOutSamples, StreamConfig, StreamSamples
 from landmark.data.shards import TokenStore
-from landmark.data.stream import HeldOutSamples, StreamConfig, StreamSamples
-from landmark.data.text import TextConfig, TextTokenizerConfig, data_digest, prepare_text
 from landmark.engine import distributed
 from landmark.engine.settings import TrainerConfig
 from landmark.engine.trainer import Report

@@ -5,13 +5,12 @@ from functools import partial
 from landmark.data.pairs import BatchConfig
 from landmark.data.parallel_text import ParallelTextConfig
 from landmark.data.tokenizer import TokenizerConfig
-from landmark.decoding.beam_search import SearchConfig
 from landmark.engine.settings import TrainerConfig
 from landmark.layers.alignment import ScoreName
 from landmark.models.recurrent.seq2seq import Seq2seq, Seq2seqConfig
 from landmark.optim.schedule import ScheduleConfig
 from landmark.recipes.catalog import Network, System, add_system, recipe
-from landmark.recipes.translation import TranslationRun, translate_once
+from landmark.recipes.translation import TranslationRun, on_embedded, on_multi30k, translate_once
 
 
 def _network(name: str, note: str, score: ScoreName) -> Network:
@@ -41,21 +40,9 @@ add_system(
     summary="English-German on the embedded corpus; model.score=last leaves attention out",
 )
 def seq2seq_embedded() -> TranslationRun:
-    """The data, vocabulary and batches of transformer-embedded, and about its parameters."""
-    return TranslationRun(
-        data=ParallelTextConfig(corpus="embedded", train_pairs=60_000),
-        tokenizer=TokenizerConfig(vocab_size=5500),
-        model=Seq2seqConfig(embedding_size=128, hidden_size=192, dropout=0.0, max_length=256),
-        batches=BatchConfig(tokens=500, pool=1),
-        schedule=ScheduleConfig(name="cosine", rate=3e-3, warmup_steps=100),
-        trainer=TrainerConfig(
-            max_steps=3000,
-            log_every=100,
-            validate_every=500,
-            checkpoint_every=1000,
-            keep_last=2,
-            clip_norm=1.0,
-        ),
+    """About as many parameters as transformer-embedded has."""
+    return on_embedded(
+        Seq2seqConfig(embedding_size=128, hidden_size=192, dropout=0.0, max_length=256)
     )
 
 
@@ -65,22 +52,11 @@ def seq2seq_embedded() -> TranslationRun:
     summary="English-German captions, Moses-tokenised and lower-cased, with additive attention",
 )
 def seq2seq_multi30k() -> TranslationRun:
-    return TranslationRun(
-        data=ParallelTextConfig(corpus="multi30k", target_languages=("de",)),
-        tokenizer=TokenizerConfig(vocab_size=6000, form="moses-lowercase"),
-        model=Seq2seqConfig(embedding_size=256, hidden_size=512, dropout=0.4, max_length=512),
-        batches=BatchConfig(tokens=1536, pool=20),
-        schedule=ScheduleConfig(name="cosine", rate=2e-3, warmup_steps=400),
-        search=SearchConfig(beam=5, length_penalty=1.0),
-        trainer=TrainerConfig(
-            max_steps=6000,
-            log_every=100,
-            validate_every=500,
-            checkpoint_every=500,
-            keep_last=2,
-            clip_norm=1.0,
-            ema_decay=0.998,
-        ),
+    return on_multi30k(
+        Seq2seqConfig(embedding_size=256, hidden_size=512, dropout=0.4, max_length=512),
+        TokenizerConfig(vocab_size=6000, form="moses-lowercase"),
+        ScheduleConfig(name="cosine", rate=2e-3, warmup_steps=400),
+        max_steps=6000,
     )
 
 

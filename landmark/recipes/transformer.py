@@ -11,7 +11,7 @@ from landmark.engine.settings import TrainerConfig
 from landmark.models.transformer.translator import VARIANTS, TransformerConfig, Translator
 from landmark.optim.schedule import ScheduleConfig
 from landmark.recipes.catalog import Network, System, add_system, recipe
-from landmark.recipes.translation import TranslationRun, translate_once
+from landmark.recipes.translation import TranslationRun, on_embedded, on_multi30k, translate_once
 
 
 def _network(variant: str, parameters: int | None, note: str) -> Network:
@@ -43,11 +43,8 @@ add_system(
     summary="English-German on the embedded corpus, minutes on a laptop",
 )
 def transformer_embedded() -> TranslationRun:
-    """Small batches of mixed lengths and a vocabulary of whole words learn most in a minute."""
-    return TranslationRun(
-        data=ParallelTextConfig(corpus="embedded", train_pairs=60_000),
-        tokenizer=TokenizerConfig(vocab_size=5500),
-        model=TransformerConfig(
+    return on_embedded(
+        TransformerConfig(
             hidden_size=128,
             inner_size=256,
             num_heads=4,
@@ -56,17 +53,7 @@ def transformer_embedded() -> TranslationRun:
             dropout=0.0,
             norm="pre",
             max_length=256,
-        ),
-        batches=BatchConfig(tokens=500, pool=1),
-        schedule=ScheduleConfig(name="cosine", rate=3e-3, warmup_steps=100),
-        trainer=TrainerConfig(
-            max_steps=3000,
-            log_every=100,
-            validate_every=500,
-            checkpoint_every=1000,
-            keep_last=2,
-            clip_norm=1.0,
-        ),
+        )
     )
 
 
@@ -87,29 +74,15 @@ def translation() -> TranslationRun:
 
 
 def _multi30k(
-    languages: tuple[str, ...], tokenizer: TokenizerConfig, max_steps: int = 13_000
+    tokenizer: TokenizerConfig,
+    max_steps: int = 13_000,
+    dropout: float = 0.3,
+    languages: tuple[str, ...] = ("de",),
 ) -> TranslationRun:
-    """The size of Wu et al. 2021, trained for a laptop: they took 8,000 updates of 8,192 tokens.
-
-    Small updates learn more in the same time.
-    """
-    return TranslationRun(
-        data=ParallelTextConfig(corpus="multi30k", target_languages=languages),
-        tokenizer=tokenizer,
-        model=dataclasses.replace(VARIANTS["tiny"], norm="pre", max_length=512),
-        batches=BatchConfig(tokens=1536, pool=20),
-        schedule=ScheduleConfig(name="cosine", rate=3e-3, warmup_steps=800),
-        search=SearchConfig(beam=5, length_penalty=1.0),
-        trainer=TrainerConfig(
-            max_steps=max_steps,
-            log_every=100,
-            validate_every=500,
-            checkpoint_every=500,
-            keep_last=2,
-            clip_norm=1.0,
-            ema_decay=0.998,
-        ),
-    )
+    """The size of Wu et al. 2021, trained for a laptop: they took 8,000 updates of 8,192 tokens."""
+    shape = dataclasses.replace(VARIANTS["tiny"], norm="pre", dropout=dropout, max_length=512)
+    schedule = ScheduleConfig(name="cosine", rate=3e-3, warmup_steps=800)
+    return on_multi30k(shape, tokenizer, schedule, max_steps, languages)
 
 
 @recipe(
@@ -118,7 +91,7 @@ def _multi30k(
     summary="English-German captions as published: Moses-tokenised, lower-cased",
 )
 def transformer_multi30k() -> TranslationRun:
-    return _multi30k(("de",), TokenizerConfig(vocab_size=10_000, form="moses-lowercase"))
+    return _multi30k(TokenizerConfig(vocab_size=10_000, form="moses-lowercase"))
 
 
 @recipe(
@@ -128,8 +101,7 @@ def transformer_multi30k() -> TranslationRun:
 )
 def transformer_multi30k_cased() -> TranslationRun:
     """Half an hour on two cores, which wants less dropout."""
-    config = _multi30k(("de",), TokenizerConfig(vocab_size=6000), max_steps=5000)
-    return dataclasses.replace(config, model=dataclasses.replace(config.model, dropout=0.2))
+    return _multi30k(TokenizerConfig(vocab_size=6000), max_steps=5000, dropout=0.2)
 
 
 @recipe(
@@ -138,7 +110,7 @@ def transformer_multi30k_cased() -> TranslationRun:
     summary="English captions into German and French by one model",
 )
 def transformer_multi30k_multilingual() -> TranslationRun:
-    return _multi30k(("de", "fr"), TokenizerConfig(vocab_size=8000))
+    return _multi30k(TokenizerConfig(vocab_size=8000), languages=("de", "fr"))
 
 
 def _wmt14(variant: str, max_steps: int, every: int, averaged: int) -> TranslationRun:

@@ -19,6 +19,7 @@ from landmark.data.splitting import SubwordSplitter
 from landmark.data.tokenizer import SubwordTokenizer, TokenizerConfig
 from landmark.decoding.beam_search import SearchConfig
 from landmark.engine import distributed
+from landmark.engine.settings import TrainerConfig
 from landmark.engine.trainer import Report
 from landmark.layers.packing import Packing
 from landmark.models.recurrent.seq2seq import Seq2seq, Seq2seqConfig
@@ -26,9 +27,11 @@ from landmark.models.transformer.translator import TransformerConfig, Translator
 from landmark.models.translation import TranslationModel
 from landmark.objectives.translation import TranslationConfig, TranslationObjective
 from landmark.optim.optimizer import ScheduledOptimizer
-from landmark.optim.schedule import learning_rate
+from landmark.optim.schedule import ScheduleConfig, learning_rate
 from landmark.recipes.catalog import TASKS, Assembly, RunConfig, Task
 from landmark.recipes.fine_tuning import INITIAL, adopt, load_initial, save_initial
+
+Model = TransformerConfig | Seq2seqConfig
 
 
 @settings
@@ -39,7 +42,7 @@ class TranslationRun(RunConfig):
     data: ParallelTextConfig = dataclasses.field(default_factory=ParallelTextConfig)
     tokenizer: TokenizerConfig = dataclasses.field(default_factory=TokenizerConfig)
     model: Annotated[
-        TransformerConfig | Seq2seqConfig,
+        Model,
         Field(discriminator="architecture"),
         default_key("architecture", "transformer"),
     ] = dataclasses.field(default_factory=TransformerConfig)
@@ -57,7 +60,7 @@ class TranslationRun(RunConfig):
         return self
 
 
-def build_model(config: TransformerConfig | Seq2seqConfig) -> TranslationModel:
+def build_model(config: Model) -> TranslationModel:
     """The network of a configuration."""
     return Translator(config) if isinstance(config, TransformerConfig) else Seq2seq(config)
 
@@ -144,3 +147,52 @@ TASKS.add(
         assets=("tokenizer.json",),
     ),
 )
+
+
+def on_embedded(model: Model) -> TranslationRun:
+    """A network on the embedded corpus: all else is the same, so that networks can be compared.
+
+    Small batches of mixed lengths and a vocabulary of whole words learn most in a minute.
+    """
+    return TranslationRun(
+        data=ParallelTextConfig(corpus="embedded", train_pairs=60_000),
+        tokenizer=TokenizerConfig(vocab_size=5500),
+        model=model,
+        batches=BatchConfig(tokens=500, pool=1),
+        schedule=ScheduleConfig(name="cosine", rate=3e-3, warmup_steps=100),
+        trainer=TrainerConfig(
+            max_steps=3000,
+            log_every=100,
+            validate_every=500,
+            checkpoint_every=1000,
+            keep_last=2,
+            clip_norm=1.0,
+        ),
+    )
+
+
+def on_multi30k(
+    model: Model,
+    tokenizer: TokenizerConfig,
+    schedule: ScheduleConfig,
+    max_steps: int,
+    languages: tuple[str, ...] = ("de",),
+) -> TranslationRun:
+    """A network on Multi30k's captions; small updates learn more in the same time."""
+    return TranslationRun(
+        data=ParallelTextConfig(corpus="multi30k", target_languages=languages),
+        tokenizer=tokenizer,
+        model=model,
+        batches=BatchConfig(tokens=1536, pool=20),
+        schedule=schedule,
+        search=SearchConfig(beam=5, length_penalty=1.0),
+        trainer=TrainerConfig(
+            max_steps=max_steps,
+            log_every=100,
+            validate_every=500,
+            checkpoint_every=500,
+            keep_last=2,
+            clip_norm=1.0,
+            ema_decay=0.998,
+        ),
+    )

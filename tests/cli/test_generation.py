@@ -9,7 +9,7 @@ import sys
 import pytest
 
 import landmark
-from landmark.data.character import load_tokenizer
+from landmark.data.running_text.character import load_tokenizer
 from landmark.data.shards import TokenStore
 from landmark.engine.run import Run
 from landmark.recipes.training import resolve

@@ -3,6 +3,7 @@ import pytest
 
 from landmark.data.pairs import BatchConfig, PairSamples, collate_pairs, cut_by_budget, pack_sources
 from landmark.data.shards import ShardWriter, TokenStore
+from landmark.data.splitting import SubwordSplitter
 
 BEGIN, END = 1, 2
 
@@ -130,3 +131,21 @@ def test_sources_are_closed_by_the_end_token() -> None:
     tokens, packing = pack_sources([[5, 6], [7]], END)
     assert tokens.tolist() == [5, 6, END, 7, END]
     assert packing.lengths.tolist() == [3, 2]
+
+
+def test_a_split_depends_on_seed_epoch_and_sample_alone(store: TokenStore) -> None:
+    merges = dict.fromkeys(range(500, 1000), (4, 5))
+    splitter = SubwordSplitter(merges, 1000, 0.5, 1000)
+
+    def split(seed: int, epoch: int, order: list[int]) -> dict[int, list[int]]:
+        pairs = PairSamples(store, BatchConfig(), seed, BEGIN, END, splitter=splitter)
+        batch = pairs.collate(epoch, order)
+        rows = batch.labels.split(batch.target_packing.lengths.tolist())
+        return {number: row.tolist() for number, row in zip(order, rows, strict=True)}
+
+    numbers = list(range(30))
+    first = split(1, 0, numbers)
+    assert split(1, 0, numbers[::-1]) == first
+    assert split(1, 0, [7]) == {7: first[7]}
+    assert split(2, 0, numbers) != first
+    assert split(1, 1, numbers) != first

@@ -9,7 +9,6 @@ from landmark.data.parallel_text import (
     ParallelTextConfig,
     clean,
     files_digest,
-    read_lines,
     read_pairs,
 )
 
@@ -56,18 +55,6 @@ def test_several_files_follow_each_other(tmp_path: Path) -> None:
 def test_a_table_has_a_pair_a_line(tmp_path: Path) -> None:
     table = write(tmp_path / "a.tsv.gz", "one\teins\ntwo\tzwei\n")
     assert list(read_pairs([table, table], []))[1:3] == [("two", "zwei"), ("one", "eins")]
-
-
-def test_a_byte_order_mark_is_not_part_of_the_text(tmp_path: Path) -> None:
-    name = write(tmp_path / "a.en", b"\xef\xbb\xbfone\n\xef\xbb\xbftwo\n")
-    assert list(read_lines(Path(name))) == ["one", "\ufefftwo"]
-
-
-def test_a_long_file_is_read_as_a_stream(tmp_path: Path) -> None:
-    name = write(tmp_path / "a.gz", "a line of text\n" * 20_000)
-    lines = read_lines(Path(name))
-    assert next(lines) == "a line of text"
-    assert sum(1 for _ in lines) == 19_999
 
 
 @pytest.mark.parametrize(("left", "right"), [(3, 5), (5, 3), (0, 4), (4, 0), (1000, 999)])

@@ -9,8 +9,8 @@ import torch.nn.functional as F
 from landmark.core.runtime import derive_seed
 from landmark.data.batch import TextBatch
 from landmark.data.loader import Loader
+from landmark.data.running_text.stream import HeldOutSamples, StreamConfig, StreamSamples
 from landmark.data.shards import ShardWriter, TokenStore
-from landmark.data.stream import HeldOutSamples, StreamConfig, StreamSamples
 from landmark.engine.evaluator import evaluate
 from landmark.models.recurrent.language_model import (
     RecurrentLanguageModel,

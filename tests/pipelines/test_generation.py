@@ -7,7 +7,7 @@ import torch.nn.functional as F
 
 import landmark
 from landmark.core.errors import UserError
-from landmark.data.character import RunningSubwords
+from landmark.data.running_text.character import RunningSubwords
 from landmark.data.tokenizer import TokenizerConfig
 from landmark.decoding.stepwise import SamplingConfig
 from landmark.pipelines.generation import GenerationPipeline, _Scribe

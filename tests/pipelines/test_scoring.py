@@ -14,9 +14,9 @@ from landmark.pipelines import scoring
 from landmark.pipelines.scoring import score_pairs, score_tokens
 
 
-@pytest.fixture(scope="module")
-def pipeline(tiny_run):
-    return landmark.load(tiny_run)
+@pytest.fixture(scope="module", params=["tiny_run", "recurrent_run"])
+def pipeline(request):
+    return landmark.load(request.getfixturevalue(request.param))
 
 
 @pytest.fixture(scope="module")
@@ -96,10 +96,12 @@ def test_blank_sides_have_scores_too(pipeline):
 
 def test_a_pair_too_long_is_named_by_its_line(pipeline, monkeypatch):
     monkeypatch.setattr(scoring, "_BLOCK", 2)
-    long = "dog " * 90
+    limit = pipeline.model.config.max_length - 1
+    long = "dog " * limit
     good = [("The dog sleeps.", "Der Hund schläft.")] * 2
     with pytest.raises(
-        UserError, match=r"^a\.de:3: the sentence has \d+ tokens, but the model takes at most 63"
+        UserError,
+        match=rf"^a\.de:3: the sentence has \d+ tokens, but the model takes at most {limit}",
     ):
         list(score_pairs(pipeline, [*good, ("The dog", long)], ("a.en", "a.de")))
     with pytest.raises(UserError, match=r"^source:1: the sentence has "):

@@ -4,7 +4,11 @@ import torch
 from torch import nn
 
 from landmark.core.errors import UserError
-from landmark.data.character import CharacterTokenizer, RunningSubwords, UnknownCharacterError
+from landmark.data.running_text.character import (
+    CharacterTokenizer,
+    RunningSubwords,
+    UnknownCharacterError,
+)
 from landmark.data.tokenizer import SubwordTokenizer, TokenizerConfig
 from landmark.models.recurrent.language_model import (
     RecurrentLanguageModel,

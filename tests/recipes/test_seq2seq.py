@@ -1,14 +1,17 @@
 """The recurrent translator through everything that the Transformer goes through."""
 
+import os
+import signal
+
 import pytest
 import torch
 
 import landmark
 from landmark.core.errors import UserError
+from landmark.decoding.stepwise import SamplingConfig
 from landmark.engine.session import InterruptedTraining, load_player
 from landmark.models.recurrent.seq2seq import Seq2seq
 from landmark.pipelines.alignment import align_pairs, default_choice
-from landmark.pipelines.scoring import score_pairs
 from landmark.recipes.training import load_config, train
 
 SENTENCES = ["The old woman reads a good book.", "I ate an apple.", "The dog sleeps."]
@@ -28,20 +31,27 @@ def test_a_run_is_loaded_as_the_network_it_is(recurrent_run):
     assert all(len(translation.alternatives) == 2 for translation in translations)
 
 
-def test_prefix_and_sampling_work_as_for_the_transformer(recurrent_run):
+def test_a_prefix_is_kept(recurrent_run):
     pipeline = landmark.load(recurrent_run)
     begun = pipeline.translate(SENTENCES, prefix="Die alte")
     assert all(translation.text.startswith("Die alte") for translation in begun)
 
 
-def test_scores_are_those_of_the_search(recurrent_run):
+def test_draws_depend_on_the_seed(recurrent_run):
     pipeline = landmark.load(recurrent_run)
-    found = pipeline.translate(SENTENCES, length_penalty=0.0)
-    pairs = [(translation.source, translation.text) for translation in found]
-    for scored, translation in zip(score_pairs(pipeline, pairs), found, strict=True):
-        tokens = pipeline.tokenizer.encode([translation.text])[0]
-        if tuple(tokens) == translation.tokens:  # said as the tokenizer would cut it
-            assert scored.log_probability == pytest.approx(translation.score, abs=1e-3)
+
+    def draw(**options):
+        drawn = pipeline.translate(SENTENCES, sampling=SamplingConfig(**options), seed=seed)
+        return [translation.tokens for translation in drawn]
+
+    seed = 1
+    first, again, greedy = draw(), draw(), draw(top_k=1)
+    seed = 2
+    assert first == again
+    assert first != draw()
+    assert greedy == draw(top_k=1)
+    best = pipeline.translate(SENTENCES, beam=1)
+    assert greedy == [translation.tokens for translation in best]
 
 
 def test_words_are_aligned_by_the_only_layer_of_attention(recurrent_run):
@@ -66,16 +76,13 @@ def test_every_score_trains(tmp_path, settings, score):
     assert load_config(run).model.score == score
 
 
-def test_scheduled_sampling_and_resuming_give_the_unbroken_run(tmp_path, settings, monkeypatch):
+def test_scheduled_sampling_and_resuming_give_the_unbroken_run(tmp_path, settings):
     wanted = [*settings, "objective.own_words=0.5", "objective.own_words_steps=6"]
     whole = train("seq2seq-embedded", tmp_path / "whole", wanted)
     plain = train("seq2seq-embedded", tmp_path / "plain", settings)
 
     def stop(record):
         if record["kind"] == "step" and record["step"] == 7:
-            import os
-            import signal
-
             os.kill(os.getpid(), signal.SIGTERM)
 
     with pytest.raises(InterruptedTraining):

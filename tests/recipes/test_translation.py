@@ -53,6 +53,16 @@ def test_training_is_shuffled_and_validation_is_not(config, tiny_run):
         assert numbers == list(range(len(TokenStore(tiny_run / "data" / split))))
 
 
+def test_subwords_are_split_in_training_only(config, tiny_run):
+    config = dataclasses.replace(config, batches=dataclasses.replace(config.batches, split=0.9))
+    assembly = assemble(config, tiny_run, CPU)
+    for loader, split in ((assembly.loader, "train"), (assembly.validation, "valid")):
+        store = TokenStore(tiny_run / "data" / split)
+        pieces = loader.samples.collate(0, range(20)).target_packing.lengths - 1
+        whole = [len(store["target", number]) for number in range(20)]
+        assert (pieces.sum() > sum(whole)) if split == "train" else (pieces.tolist() == whole)
+
+
 def test_the_schedule_knows_width_and_length_of_the_training(config, tiny_run):
     cosine = config.schedule
     assert cosine.name == "cosine"

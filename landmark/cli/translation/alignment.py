@@ -142,7 +142,8 @@ def _pairs(
 ) -> "Iterator[Pair]":
     from itertools import islice
 
-    from landmark.data.parallel_text import read_lines, read_pairs
+    from landmark.data.parallel_text import read_pairs
+    from landmark.data.text_file import read_lines
 
     if not own:
         yield from read_pairs([str(source)], [str(target)] if target else [])

@@ -193,7 +193,7 @@ def _translate_file(
 ) -> None:
     """A file in a stream of blocks: constant memory, order kept, progress where it is of use."""
     from landmark.cli.translation.resumable import ResumableFile
-    from landmark.data.parallel_text import read_lines
+    from landmark.data.text_file import read_lines
 
     total = sum(1 for _ in read_lines(file))  # which also finds what cannot be read
     if output is None:
@@ -224,7 +224,7 @@ def _stream(job: Job, file: Path, target: TextIO, done: int, total: int) -> None
     from itertools import islice
 
     from landmark.cli.translation.tally import Tally
-    from landmark.data.parallel_text import read_lines
+    from landmark.data.text_file import read_lines
 
     lines = islice(read_lines(file), done, None)
     with Tally("translated", total, done) as tally:

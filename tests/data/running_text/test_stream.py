@@ -6,8 +6,13 @@ import pytest
 import torch
 
 from landmark.data.loader import Loader, Place
+from landmark.data.running_text.stream import (
+    HeldOutSamples,
+    RunningText,
+    StreamConfig,
+    StreamSamples,
+)
 from landmark.data.shards import ShardWriter, TokenStore
-from landmark.data.stream import HeldOutSamples, RunningText, StreamConfig, StreamSamples
 
 
 @pytest.fixture

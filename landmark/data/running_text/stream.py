@@ -17,8 +17,8 @@ from pydantic import Field
 from landmark.core.configuration import settings
 from landmark.core.runtime import derive_seed
 from landmark.data.batch import TextBatch
+from landmark.data.running_text.document import SIDE
 from landmark.data.shards import TokenStore
-from landmark.data.text import SIDE
 
 
 @settings

@@ -4,10 +4,7 @@ Files are read as one text, line by line and twice, and encoded in pieces: a tex
 than memory. Every fault names the file and the line.
 """
 
-import gzip
 import hashlib
-import io
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -18,15 +15,16 @@ from pydantic import Field, model_validator
 
 from landmark.core.configuration import fingerprint, settings
 from landmark.core.errors import UserError
-from landmark.data.character import (
+from landmark.data.public_text import plain_files, text_digest
+from landmark.data.running_text.character import (
     CharacterTokenizer,
     RunningSubwords,
     TextTokenizer,
     UnknownCharacterError,
     load_tokenizer,
 )
-from landmark.data.public_text import plain_files, text_digest
 from landmark.data.shards import ShardWriter
+from landmark.data.text_file import read_text
 from landmark.data.tokenizer import TokenizerConfig
 
 Report = Callable[[Mapping[str, Any]], None]
@@ -107,33 +105,6 @@ def _digest(name: str) -> str:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise UserError(f"{name}: cannot be read: {error.strerror}") from None
-
-
-def read_text(path: Path) -> Iterator[str]:
-    """The lines of a text file, plain or gzipped, with their ends (\\r\\n becomes \\n)."""
-    try:
-        with path.open("rb") as raw:
-            is_packed = raw.peek(2)[:2] == b"\x1f\x8b"
-            stream = gzip.GzipFile(fileobj=raw) if is_packed else raw
-            for number, line in enumerate(io.BufferedReader(stream), 1):
-                yield _decoded(line, path, number)
-    except (gzip.BadGzipFile, zlib.error, EOFError) as error:
-        raise UserError(f"{path}: damaged gzip file: {error}") from None
-    except IsADirectoryError:
-        raise UserError(f"{path}: is a folder, not a file") from None
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
-
-
-def _decoded(line: bytes, path: Path, number: int) -> str:
-    try:
-        text = line.decode("utf-8-sig" if number == 1 else "utf-8")  # it may begin with a mark
-    except UnicodeDecodeError as error:
-        raise UserError(
-            f"{path}:{number}: not valid UTF-8 (byte {error.start + 1} of the line): "
-            "convert the file, for example with iconv"
-        ) from None
-    return text[:-2] + "\n" if text.endswith("\r\n") else text
 
 
 def prepare_text(

@@ -1,4 +1,3 @@
-import gzip
 import os
 from pathlib import Path
 
@@ -7,16 +6,15 @@ import pytest
 
 from landmark.core.configuration import Origin, build
 from landmark.core.errors import UserError
-from landmark.data import text as text_module
-from landmark.data.character import load_tokenizer
-from landmark.data.shards import TokenStore
-from landmark.data.text import (
+from landmark.data.running_text import document
+from landmark.data.running_text.character import load_tokenizer
+from landmark.data.running_text.document import (
     TextConfig,
     TextTokenizerConfig,
     data_digest,
     prepare_text,
-    read_text,
 )
+from landmark.data.shards import TokenStore
 
 CHARACTERS, SUBWORDS = TextTokenizerConfig(), TextTokenizerConfig(kind="subwords", vocab_size=300)
 VERSES = "".join(f"line {n} of the text\n   and {n * n} more,\n\nFür dich!\n" for n in range(40))
@@ -90,24 +88,11 @@ def test_a_text_in_pieces_has_the_tokens_of_the_whole(prepare, monkeypatch, tmp_
     if tokenizer is SUBWORDS:  # the pieces that merges are learnt from are not what is tested here
         tokenizer = TextTokenizerConfig(file=str(tmp_path / "kept.json"))
         (tmp_path / "run/tokenizer.json").rename(tmp_path / "kept.json")
-    monkeypatch.setattr(text_module, "_PIECE", 50)
+    monkeypatch.setattr(document, "_PIECE", 50)
     prepare(VERSES, tokenizer=tokenizer)
     pieces = tokens()
     assert (whole[0], pieces[1]) == (1, whole[1])
     assert pieces[0] > 10
-
-
-def test_packed_marked_and_windows_files_read_as_the_plain_one(tmp_path):
-    plain = tmp_path / "plain.txt"
-    plain.write_bytes(b"eins\n\nzwei drei\n  vier")
-    for name, content in {
-        "packed.gz": gzip.compress(plain.read_bytes()),
-        "marked.txt": b"\xef\xbb\xbf" + plain.read_bytes(),
-        "windows.txt": plain.read_bytes().replace(b"\n", b"\r\n"),
-    }.items():
-        (tmp_path / name).write_bytes(content)
-        assert list(read_text(tmp_path / name)) == list(read_text(plain)), name
-    assert "".join(read_text(plain)) == plain.read_text()
 
 
 def test_the_vocabulary_holds_the_held_out_characters_too(prepare):
@@ -147,20 +132,12 @@ def test_an_unseen_character_of_own_validation_text_is_named_with_file_and_line(
 
 
 def test_lines_are_counted_within_each_file_and_each_piece(prepare, tmp_path, monkeypatch):
-    monkeypatch.setattr(text_module, "_PIECE", 10)
+    monkeypatch.setattr(document, "_PIECE", 10)
     valid = [tmp_path / "v0.txt", tmp_path / "v1.txt"]
     valid[0].write_text("t\n" * 30)
     valid[1].write_text("tell\n" * 30 + "till Z\n")
     with pytest.raises(UserError, match=r"v1\.txt:31: 'Z' "):
         prepare("tell it all\n", valid_text=tuple(map(str, valid)))
-
-
-@pytest.mark.parametrize(
-    ("path", "said"), [("nowhere.txt", "cannot be read: No such file"), (".", "is a folder")]
-)
-def test_a_file_that_is_not_there_is_named(tmp_path, path, said):
-    with pytest.raises(UserError, match=said):
-        list(read_text(tmp_path / path))
 
 
 def test_no_text_at_all_is_refused(tmp_path):

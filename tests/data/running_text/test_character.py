@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from landmark.core.errors import UserError
-from landmark.data.character import (
+from landmark.data.running_text.character import (
     CharacterTokenizer,
     RunningSubwords,
     UnknownCharacterError,

@@ -1,0 +1,1 @@
+"""Text without sentences: vocabularies, documents, streams."""

@@ -1,0 +1,52 @@
+"""Text files line by line, plain or gzipped; every fault names the file and the line."""
+
+import gzip
+import io
+import re
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from landmark.core.errors import UserError
+
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def is_valid(text: str) -> bool:
+    """Whether it is UTF-8: Python holds the invalid bytes of an argument as surrogates."""
+    return not _LONE_SURROGATE.search(text)
+
+
+def read_lines(path: Path) -> Iterator[str]:
+    """The lines of a text file without their ends."""
+    return (line.rstrip("\r\n") for line in _decoded(path))
+
+
+def read_text(path: Path) -> Iterator[str]:
+    """The lines of a text file with their ends (\\r\\n becomes \\n)."""
+    return (line[:-2] + "\n" if line.endswith("\r\n") else line for line in _decoded(path))
+
+
+def _decoded(path: Path) -> Iterator[str]:
+    try:
+        with path.open("rb") as raw:
+            is_packed = raw.peek(2)[:2] == b"\x1f\x8b"
+            stream = gzip.GzipFile(fileobj=raw) if is_packed else raw
+            for number, line in enumerate(io.BufferedReader(stream), 1):
+                yield _decode(line, path, number)
+    except (gzip.BadGzipFile, zlib.error, EOFError) as error:
+        raise UserError(f"{path}: damaged gzip file: {error}") from None
+    except IsADirectoryError:
+        raise UserError(f"{path}: is a folder, not a file") from None
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
+
+
+def _decode(line: bytes, path: Path, number: int) -> str:
+    try:
+        return line.decode("utf-8-sig" if number == 1 else "utf-8")  # it may begin with a mark
+    except UnicodeDecodeError as error:
+        raise UserError(
+            f"{path}:{number}: not valid UTF-8 (byte {error.start + 1} of the line): "
+            "convert the file, for example with iconv"
+        ) from None
