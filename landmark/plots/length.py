@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 
 from landmark.metrics.translation import LengthBin
 from landmark.plots.figure import save_figure
+from landmark.plots.interval import whiskers
 
 
 def save_lengths(systems: Mapping[str, Sequence[LengthBin]], path: Path) -> None:
@@ -16,7 +17,7 @@ def save_lengths(systems: Mapping[str, Sequence[LengthBin]], path: Path) -> None
     for number, (name, bins) in enumerate(systems.items()):
         words = [entry.mean_words for entry in bins]
         values = [entry.bleu.value for entry in bins]
-        spread = _whiskers(bins)
+        spread = whiskers([entry.bleu for entry in bins])
         scores.errorbar(
             words, values, spread, marker="o", capsize=3, label=name, color=f"C{number}"
         )
@@ -37,15 +38,3 @@ def save_lengths(systems: Mapping[str, Sequence[LengthBin]], path: Path) -> None
         text.set_parse_math(False)  # a "$" in a name is no formula
     counts.set(xlabel="words of the source", ylabel="sentences")
     save_figure(figure, path)
-
-
-def _whiskers(bins: Sequence[LengthBin]) -> list[list[float]] | None:
-    """How far the interval goes below and above each value: it lies about the resampled mean."""
-    if any(entry.bleu.interval is None for entry in bins):
-        return None
-    below, above = [], []
-    for entry in bins:
-        mean, half = entry.bleu.mean or 0.0, entry.bleu.interval or 0.0
-        below.append(max(0.0, entry.bleu.value - (mean - half)))
-        above.append(max(0.0, mean + half - entry.bleu.value))
-    return [below, above]

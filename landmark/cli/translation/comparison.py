@@ -1,15 +1,17 @@
-"""`landmark figure alignments` and `landmark figure exposure`: translators beside each other."""
+"""`landmark figure alignments`, `exposure` and `sizes`: translators beside each other."""
 
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from landmark.cli.options import Device, Json
+from landmark.cli.options import Beam, Device, Json, To
 
 if TYPE_CHECKING:
+    from landmark.data.parallel_text import Pair
+    from landmark.pipelines.size import SizedScore
     from landmark.pipelines.translation import TranslationPipeline
 
 Runs = Annotated[list[Path], typer.Argument(help="Run directories of translators.")]
@@ -91,16 +93,98 @@ def exposure(
     print(output)
 
 
+def sizes(
+    runs: Runs,
+    split: Annotated[
+        str | None, typer.Option(help="A split of the runs' own data; default: test.")
+    ] = None,
+    source: Annotated[Path | None, typer.Option(help="Or sentences to translate …")] = None,
+    reference: Annotated[Path | None, typer.Option(help="… and their translations.")] = None,
+    beam: Beam = None,
+    to: To = None,
+    output: Output = Path("sizes.png"),
+    as_json: Json = False,
+    device: Device = "auto",
+) -> None:
+    """Draw how good translators are against how many parameters they have, network by network."""
+    from landmark.cli.translation.tally import Tally
+    from landmark.core.errors import UserError
+    from landmark.pipelines.size import check_same_data, score_sizes
+    from landmark.plots.figure import check_figure
+    from landmark.plots.size import save_sizes
+
+    if len(runs) < 2:
+        raise UserError(f"{runs[0]}: sizes compares runs: give at least two")
+    if bool(source) != bool(reference):
+        raise UserError("--source and --reference go together")
+    if source and split:
+        raise UserError("give --split or --source and --reference, not both")
+    check_figure(output)
+    pipelines = dict(_load(runs, device))
+    check_same_data(list(pipelines.values()))
+    title, pairs = _sentences(next(iter(pipelines.values())), split, source, reference, to)
+    with Tally("translated", len(pairs) * len(runs)) as tally:
+        scored = score_sizes(pipelines, pairs, beam, to, tally.advance)
+    save_sizes(scored, f"{title}: {len(pairs):,} sentences", output)
+    if as_json:
+        print(json.dumps([_size_record(entry) for entry in scored], ensure_ascii=False, indent=2))
+        return
+    _print_sizes(scored)
+    print(output)
+
+
+def _sentences(
+    pipeline: "TranslationPipeline",
+    split: str | None,
+    source: Path | None,
+    reference: Path | None,
+    language: str | None,
+) -> "tuple[str, list[Pair]]":
+    """What is translated, and what it is called."""
+    from landmark.data.parallel_text import read_pairs
+    from landmark.pipelines.evaluation import split_pairs
+
+    if source and reference:
+        return source.name, list(read_pairs([str(source)], [str(reference)]))
+    return split or "test", split_pairs(pipeline, split or "test", language)
+
+
+def _size_record(entry: "SizedScore") -> dict[str, Any]:
+    return {
+        "run": entry.run,
+        "network": entry.network,
+        "parameters": entry.parameters,
+        "bleu": entry.bleu.value,
+        "interval": entry.bleu.interval,
+        "signature": entry.bleu.signature,
+        "minutes": entry.minutes,
+    }
+
+
+def _print_sizes(scored: "list[SizedScore]") -> None:
+    width = max(24, *(len(entry.run) + 2 for entry in scored))
+    print(f"{'run':<{width}}{'network':<14}{'parameters':>14}{'BLEU':>16}{'minutes':>10}")
+    for entry in scored:
+        bleu = f"{entry.bleu.value:.2f} ± {entry.bleu.interval:.2f}"
+        minutes = "-" if entry.minutes is None else f"{entry.minutes:.1f}"
+        print(
+            f"{entry.run:<{width}}{entry.network:<14}{entry.parameters:>14,}{bleu:>16}{minutes:>10}"
+        )
+    print(f"BLEU: {scored[0].bleu.signature}")
+
+
 def _load(runs: list[Path], device: str) -> "list[tuple[str, TranslationPipeline]]":
-    """The runs by name, each once."""
+    """The runs by name, or by path where two have one name; each once."""
     from landmark.core.errors import UserError
     from landmark.pipelines.loading import load
 
+    places, names = [run.resolve() for run in runs], [run.name for run in runs]
     loaded = []
-    for run in runs:
-        if runs.count(run) > 1:
+    for run, place in zip(runs, places, strict=True):
+        if places.count(place) > 1:
             raise UserError(f"{run}: is given twice")
-        loaded.append((run.name or str(run), load(run, None, device, task="translation")))
+        name = run.name if run.name and names.count(run.name) == 1 else str(run)
+        loaded.append((name, load(run, None, device, task="translation")))
     return loaded
 
 
