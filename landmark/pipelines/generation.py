@@ -41,8 +41,9 @@ class Generation:
 class GenerationPipeline:
     """A run's model and tokenizer, ready to write.
 
-    Without a prompt the model goes on from a new line or, where its vocabulary has no such sign,
-    from its first entry, which for characters is the training text's first.
+    A prompt begins a line: the model reads a line's end before it, as a running text has no
+    beginning that a model could know. Where the vocabulary has no such sign, it reads the prompt
+    alone and, without one, the first entry, which for characters is the training text's first.
     """
 
     def __init__(
@@ -56,6 +57,7 @@ class GenerationPipeline:
                 f"{run.folder}: the vocabulary does not match: the model has "
                 f"{config.model.vocab_size} entries, tokenizer.json has {len(self.tokenizer)}"
             )
+        self.opening = self._opening()
         self.checkpoint = run.find_checkpoint(checkpoint)
         self.model = RecurrentLanguageModel(config.model).eval()
         load_module(self.model, load_player(self.checkpoint, "model"), self.checkpoint)
@@ -125,11 +127,18 @@ class GenerationPipeline:
         if not is_valid(prompt):
             raise UserError("the prompt is not valid UTF-8")
         try:
-            return self.tokenizer.encode([prompt or NEWLINE])[0]
+            return self.tokenizer.encode([self.opening + prompt])[0] or [0]
         except UnknownCharacterError as error:
-            if not prompt:
-                return [0]
-            raise error.at(f"the prompt, character {error.offset + 1}") from None
+            place = error.offset - len(self.opening) + 1
+            raise error.at(f"the prompt, character {place}") from None
+
+    def _opening(self) -> str:
+        """What is read before a prompt."""
+        try:
+            self.tokenizer.encode([NEWLINE])
+        except UnknownCharacterError:
+            return ""
+        return NEWLINE
 
     def _chooser(self, sampling: SamplingConfig | None, samples: int, seed: int) -> Chooser:
         """How tokens are chosen; numbers are drawn step by step, as a text may be of any length."""
