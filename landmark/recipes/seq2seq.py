@@ -53,10 +53,10 @@ def seq2seq_embedded() -> TranslationRun:
 )
 def seq2seq_multi30k() -> TranslationRun:
     return on_multi30k(
-        Seq2seqConfig(embedding_size=256, hidden_size=512, dropout=0.4, max_length=512),
+        Seq2seqConfig(embedding_size=192, hidden_size=384, dropout=0.3, max_length=512),
         TokenizerConfig(vocab_size=6000, form="moses-lowercase"),
         ScheduleConfig(name="cosine", rate=2e-3, warmup_steps=400),
-        max_steps=6000,
+        max_steps=4500,
     )
 
 
