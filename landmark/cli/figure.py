@@ -87,7 +87,9 @@ def gates(
         raise UserError(
             f"the text has {len(tokens):,} tokens: a heat map shows {LONGEST_TEXT} at the most"
         )
-    view = view_gates(pipeline.model, torch.tensor(tokens, device=pipeline.device), layer, units)
+    (opening,) = pipeline.tokenizer.encode([pipeline.opening])  # read before, as by generate
+    model, read = pipeline.model, torch.tensor([*opening, *tokens], device=pipeline.device)
+    view = view_gates(model, read, layer, units, len(opening))
     cell = pipeline.config.model.cell
     save_gates(view, pieces, f"{run}: {cell}, layer {view.layer}", output)
     if as_json:

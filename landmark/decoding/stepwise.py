@@ -38,7 +38,8 @@ def restrict(log_probabilities: Tensor, config: SamplingConfig) -> Tensor:
 
     Nucleus sampling: Holtzman et al. 2020, arXiv 1904.09751.
     """
-    logits = log_probabilities / config.temperature
+    highest = log_probabilities.amax(-1, keepdim=True)
+    logits = (log_probabilities - highest) / config.temperature  # one stays 0, however cold it is
     if config.top_k is not None and config.top_k < logits.shape[-1]:
         least = logits.topk(config.top_k).values[..., -1:]
         logits = logits.masked_fill(logits < least, -torch.inf)

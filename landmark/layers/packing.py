@@ -82,8 +82,6 @@ class Packing:
         """How many sequences have a token at each time; on the CPU, where kernels want it. (T,)"""
         if self.is_full:  # known without looking at the lengths
             return torch.full((self.max_length,), self.batch_size, device="cpu")
-        if self.is_full:
-            return torch.full((self.max_length,), self.batch_size)
         return torch.bincount(self.positions).cpu()
 
     @cached_property

@@ -112,15 +112,17 @@ def default_choice(pipeline: TranslationPipeline) -> AttentionChoice:
     return AttentionChoice(layers - 1 if layers > 2 else layers, None, False)
 
 
-def gold_pairs(pipeline: TranslationPipeline, count: int) -> list[SentencePair]:
-    """Sentences of the embedded corpus's validation split with their gold alignments."""
+def gold_pairs(
+    pipeline: TranslationPipeline, count: int, split: str = "valid"
+) -> list[SentencePair]:
+    """Sentences of the embedded corpus with their gold alignments."""
     data = pipeline.config.data
     if data.corpus != "embedded":
         raise UserError(
             f"{pipeline.run.folder}: was not trained on the embedded corpus, the only one with "
             "gold alignments: give --layer, --head and --shift instead"
         )
-    drawn = list(embedded.draw("valid", count, data.corpus_seed))
+    drawn = list(embedded.draw(split, count, data.corpus_seed))
     return [_turned(pair) for pair in drawn] if data.reverse else drawn
 
 

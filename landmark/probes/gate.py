@@ -97,18 +97,22 @@ def activity(gates: Gates) -> Tensor:
 
 
 def view_gates(
-    model: RecurrentLanguageModel, tokens: Tensor, layer: int | None, count: int
+    model: RecurrentLanguageModel, tokens: Tensor, layer: int | None, count: int, opening: int = 0
 ) -> GateView:
-    """The `count` units of a layer (default: the last) that vary most over a text. tokens: (T,)"""
+    """The `count` units of a layer (default: the last) that vary most over a text. tokens: (T,)
+
+    The first `opening` tokens are read, but not shown.
+    """
     layers, width = model.config.num_layers, model.config.hidden_size
     number = layers if layer is None else layer
     if not 1 <= number <= layers:
         raise UserError(f"layer {number}: the model has the layers 1 to {layers}")
     if not 1 <= count <= width:
         raise UserError(f"units {count}: a layer of this model has 1 to {width} to show")
-    if len(tokens) < 2:
-        raise UserError(f"the text is too short: {len(tokens)} tokens, at least 2 are needed")
-    gates = read_gates(model, tokens)[0][number - 1]
+    shown_tokens = len(tokens) - opening
+    if shown_tokens < 2:
+        raise UserError(f"the text is too short: {shown_tokens} tokens, at least 2 are needed")
+    gates = {n: rows[opening:] for n, rows in read_gates(model, tokens)[0][number - 1].items()}
     spread = activity(gates).double().std(0)
     units = torch.sort(spread, descending=True, stable=True).indices[:count]
     shown = [name for name in SHOWN if name in gates and (name != "hidden" or "cell" not in gates)]

@@ -99,6 +99,11 @@ def test_a_nucleus_that_has_exactly_the_mass_takes_no_more() -> None:
     assert restrict(uniform, SamplingConfig(top_p=0.5)).sort().values.tolist() == [[0, 0, 0.5, 0.5]]
 
 
+def test_however_cold_it_is_the_likeliest_token_is_left() -> None:
+    given = torch.tensor([[0.2, 0.5, 0.3]]).log()
+    assert restrict(given, SamplingConfig(temperature=1e-40)).tolist() == [[0, 1, 0]]
+
+
 def test_draws_come_as_often_as_the_restricted_distribution_says() -> None:
     log_probabilities = torch.tensor([0.4, 0.3, 0.2, 0.1]).log().expand(20_000, 4)
     generator = torch.Generator().manual_seed(0)

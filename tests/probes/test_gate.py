@@ -130,6 +130,9 @@ def test_a_view_shows_the_units_that_vary_most_and_the_mean_of_all():
             assert torch.equal(row, layers[0][name][:, unit - 1])
         torch.testing.assert_close(rows[3], layers[0][name].mean(1))
     assert view_gates(model, tokens, layer=None, count=1).layer == 2
+    later = view_gates(model, tokens, layer=1, count=SIZE, opening=10)
+    order = [unit - 1 for unit in later.units]
+    assert torch.equal(later.gates["cell"][:-1], layers[0]["cell"][10:, order].T)
     gru = view_gates(language_model("gru"), tokens, layer=2, count=SIZE)
     assert list(gru.gates) == ["reset", "update", "hidden"]
     assert sorted(gru.units) == list(range(1, SIZE + 1))

@@ -11,10 +11,14 @@ from landmark.cli.options import Beam, Device, Json, To
 
 if TYPE_CHECKING:
     from landmark.data.parallel_text import Pair
+    from landmark.pipelines.alignment import AttentionChoice
     from landmark.pipelines.size import SizedScore
     from landmark.pipelines.translation import TranslationPipeline
 
 Runs = Annotated[list[Path], typer.Argument(help="Run directories of translators.")]
+Split = Annotated[str | None, typer.Option(help="A split of the runs' own data; default: test.")]
+Source = Annotated[Path | None, typer.Option(help="Or sentences to translate …")]
+Reference = Annotated[Path | None, typer.Option(help="… and their translations.")]
 Output = Annotated[Path, typer.Option(help="The picture's file: .png, .svg or .pdf.")]
 
 
@@ -32,22 +36,23 @@ def alignments(
 ) -> None:
     """Draw where each run looks while it translates a sentence; print error rates if known."""
     from landmark.core.errors import UserError
-    from landmark.data.embedded import corpus
     from landmark.pipelines.alignment import align_pairs, default_choice
     from landmark.plots.alignment import save_alignments
     from landmark.plots.figure import check_figure
 
-    if target and not source:
+    if target is not None and source is None:
         raise UserError("--target needs --source")
+    for option, text in (("--source", source), ("--target", target)):
+        if text is not None and not text.strip():
+            raise UserError(f"{option} is empty: give a sentence")
     check_figure(output)
-    example = corpus.example()
-    pair = (source, target) if source else (example.source, example.target)
     drawn, facts = {}, []
     for name, pipeline in _load(runs, device):
-        own = pair[1] or pipeline.translate([str(pair[0])])[0].text
+        said, own = (source, target) if source else _example(pipeline)
+        own = own or pipeline.translate([said])[0].text
         choice = default_choice(pipeline)
-        (found,) = align_pairs(pipeline, [(str(pair[0]), own)], choice)
-        rate = _error_rate(pipeline)
+        (found,) = align_pairs(pipeline, [(said, own)], choice)
+        rate = _error_rate(pipeline, choice)
         shown = "" if rate is None else f"\nalignment error rate {100 * rate:.1f} %"
         drawn[f"{name}\n{choice}{shown}"] = found
         facts.append({"run": name, "attention": str(choice), "error_rate": rate, "target": own})
@@ -62,20 +67,24 @@ def alignments(
 
 def exposure(
     runs: Runs,
-    split: Annotated[str, typer.Option(help="A split of the runs' own data.")] = "test",
+    split: Split = None,
+    source: Source = None,
+    reference: Reference = None,
     output: Output = Path("exposure.png"),
     as_json: Json = False,
     device: Device = "auto",
 ) -> None:
     """Draw how often the next token is right after the right words, and after a run's own."""
-    from landmark.pipelines.exposure import measure_split
+    from landmark.pipelines.exposure import measure_pairs
     from landmark.plots.exposure import save_exposure
     from landmark.plots.figure import check_figure
 
+    _check_sentences(split, source, reference)
     check_figure(output)
     measured = {}
     for name, pipeline in _load(runs, device):
-        measured[name], left_out = measure_split(pipeline, split)
+        _, pairs = _sentences(pipeline, split, source, reference)
+        measured[name], left_out = measure_pairs(pipeline, pairs)
         if left_out:
             print(f"{name}: left out {left_out} pairs too long for the model", file=sys.stderr)
     save_exposure(measured, output)
@@ -95,11 +104,9 @@ def exposure(
 
 def sizes(
     runs: Runs,
-    split: Annotated[
-        str | None, typer.Option(help="A split of the runs' own data; default: test.")
-    ] = None,
-    source: Annotated[Path | None, typer.Option(help="Or sentences to translate …")] = None,
-    reference: Annotated[Path | None, typer.Option(help="… and their translations.")] = None,
+    split: Split = None,
+    source: Source = None,
+    reference: Reference = None,
     beam: Beam = None,
     to: To = None,
     output: Output = Path("sizes.png"),
@@ -115,10 +122,7 @@ def sizes(
 
     if len(runs) < 2:
         raise UserError(f"{runs[0]}: sizes compares runs: give at least two")
-    if bool(source) != bool(reference):
-        raise UserError("--source and --reference go together")
-    if source and split:
-        raise UserError("give --split or --source and --reference, not both")
+    _check_sentences(split, source, reference)
     check_figure(output)
     pipelines = dict(_load(runs, device))
     check_same_data(list(pipelines.values()))
@@ -133,12 +137,21 @@ def sizes(
     print(output)
 
 
+def _check_sentences(split: str | None, source: Path | None, reference: Path | None) -> None:
+    from landmark.core.errors import UserError
+
+    if bool(source) != bool(reference):
+        raise UserError("--source and --reference go together")
+    if source and split:
+        raise UserError("give --split or --source and --reference, not both")
+
+
 def _sentences(
     pipeline: "TranslationPipeline",
     split: str | None,
     source: Path | None,
     reference: Path | None,
-    language: str | None,
+    language: str | None = None,
 ) -> "tuple[str, list[Pair]]":
     """What is translated, and what it is called."""
     from landmark.data.parallel_text import read_pairs
@@ -188,10 +201,22 @@ def _load(runs: list[Path], device: str) -> "list[tuple[str, TranslationPipeline
     return loaded
 
 
-def _error_rate(pipeline: "TranslationPipeline") -> float | None:
-    """Of the best layer and head against the embedded corpus's gold alignments."""
-    from landmark.pipelines.alignment import GOLD_PAIRS, best, gold_pairs, try_choices
+def _example(pipeline: "TranslationPipeline") -> tuple[str, str | None]:
+    """The lectures' sentence in the language that a run reads; its translation if that is known."""
+    from landmark.data.embedded import corpus
+
+    example, data = corpus.example(), pipeline.config.data
+    source, target = example.source, example.target
+    if data.reverse:
+        source, target = target, source
+    return source, target if data.corpus == "embedded" else None
+
+
+def _error_rate(pipeline: "TranslationPipeline", choice: "AttentionChoice") -> float | None:
+    """Against gold alignments of test sentences; the choice was made on others."""
+    from landmark.pipelines.alignment import GOLD_PAIRS, gold_pairs, try_choices
 
     if pipeline.config.data.corpus != "embedded":
         return None
-    return best(try_choices(pipeline, gold_pairs(pipeline, GOLD_PAIRS))).score.error_rate
+    trials = try_choices(pipeline, gold_pairs(pipeline, GOLD_PAIRS, "test"))
+    return next(trial.score.error_rate for trial in trials if trial.choice == choice)

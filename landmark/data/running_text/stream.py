@@ -20,6 +20,8 @@ from landmark.data.batch import TextBatch
 from landmark.data.running_text.document import SIDE
 from landmark.data.shards import TokenStore
 
+_FEWEST_CHUNKS = 8  # of a stream
+
 
 @settings
 class StreamConfig:
@@ -66,8 +68,8 @@ class StreamSamples:
     def __init__(self, store: TokenStore, config: StreamConfig, seed: int) -> None:
         self.text, self.length, self.seed = RunningText(store), config.length, seed
         total = len(self.text) - 1  # of predictions: the first token is only read
-        self.streams = min(config.streams, total // self.length)
-        if self.streams < 1:
+        self.streams = _stream_count(config.streams, total, self.length)
+        if total < self.length:
             raise ValueError(f"a text of {len(self.text)} tokens has no chunk of {self.length}")
         self.spacing = total // self.streams
         # One chunk less than would fit leaves room to begin anywhere within a chunk.
@@ -96,7 +98,7 @@ class HeldOutSamples:
     def __init__(self, store: TokenStore, config: StreamConfig) -> None:
         self.text, self.length = RunningText(store), config.length
         total = len(self.text) - 1  # of predictions: the first token is only read
-        self.streams = max(1, min(config.valid_streams, total // self.length))
+        self.streams = _stream_count(config.valid_streams, total, self.length)
         self.each, self.rest = divmod(total, self.streams)
         self.chunks = -(-self.each // self.length)
 
@@ -111,6 +113,11 @@ class HeldOutSamples:
         length = min(self.length, self.each - first) or self.rest
         starts = [stream * self.each + min(stream, 1) * self.rest + first for stream in streams]
         return _batch(self.text, starts, length, streams, begins=chunk == 0)
+
+
+def _stream_count(wanted: int, total: int, length: int) -> int:
+    """Fewer of a short text: a stream of few chunks would carry its state nowhere."""
+    return max(1, min(wanted, total // (_FEWEST_CHUNKS * length)))
 
 
 def _chunk_and_streams(samples: Sequence[int], count: int) -> tuple[int, tuple[int, ...]]:

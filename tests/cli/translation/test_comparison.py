@@ -30,6 +30,24 @@ def test_a_sentence_of_ones_own_is_aligned_with_its_translation_or_the_runs(
     assert own[0]["target"] != given[0]["target"]
 
 
+def test_a_reversed_run_reads_the_example_in_its_own_direction(command, tiny, tmp_path):
+    settings = [*tiny, "data.reverse=true", "trainer.max_steps=2"]
+    run = train("transformer-embedded", tmp_path / "run", settings).folder
+    picture = tmp_path / "picture.png"
+    answer = command("figure", "alignments", run, "--output", picture, "--json")
+    assert json.loads(answer.out)[0]["target"] == "I ate an apple."
+
+
+def test_exposure_is_measured_on_files_too(command, tiny_run, tmp_path):
+    source, reference = tmp_path / "a.en", tmp_path / "a.de"
+    source.write_text("The dog sleeps.\nI ate an apple.\n")
+    reference.write_text("Der Hund schläft.\nIch habe einen Apfel gegessen.\n")
+    words = ("figure", "exposure", tiny_run, "--output", tmp_path / "exposure.png")
+    answer = command(*words, "--source", source, "--reference", reference)
+    assert answer.code == 0, answer.err
+    assert answer.lines[1].startswith(tiny_run.name)
+
+
 def test_exposure_is_measured_and_drawn(command, tiny_run, recurrent_run, tmp_path):
     picture = tmp_path / "exposure.png"
     words = ("figure", "exposure", "--split", "depth-1", "--output", picture)
@@ -111,6 +129,9 @@ def test_sizes_of_runs_of_different_data_are_refused(
         (["exposure", "RUN", "--output", "x.exe"], "a figure cannot be written as 'exe'"),
         (["exposure", "RUN", "--split", "nowhere"], "nowhere"),
         (["exposure", "missing"], "missing"),
+        (["exposure", "RUN", "--source", "a.en"], "--source and --reference go together"),
+        (["alignments", "RUN", "--source", ""], "--source is empty: give a sentence"),
+        (["alignments", "RUN", "--source", "a", "--target", " "], "--target is empty"),
         (["sizes", "RUN"], "give at least two"),
         (["sizes", "RUN", "RUN"], "is given twice"),
         (["sizes", "RUN", "OTHER", "--split", "nowhere"], "unknown split 'nowhere'"),

@@ -42,7 +42,7 @@ def test_pieces_in_several_shards_read_as_one_text(store) -> None:
             assert text.read(start, stop).tolist() == list(range(start, stop))
 
 
-@pytest.mark.parametrize("total", [201, 240, 263, 1000])
+@pytest.mark.parametrize("total", [321, 340, 383, 1000])
 def test_each_batch_goes_on_where_the_one_before_ended(store, total: int) -> None:
     samples = StreamSamples(store(90, total - 90), config(5, 8), seed=3)
     for epoch in range(6):
@@ -84,8 +84,11 @@ def test_the_epochs_begin_at_places_of_their_own_that_the_seed_decides(store) ->
     assert set(offsets(1)) > set(range(16))  # anywhere within a chunk, and a little further
 
 
-@pytest.mark.parametrize(("total", "streams"), [(5, 1), (8, 1), (9, 2), (17, 4), (100, 6)])
+@pytest.mark.parametrize(
+    ("total", "streams"), [(5, 1), (8, 1), (64, 1), (65, 2), (129, 4), (1000, 6)]
+)
 def test_a_short_text_has_fewer_streams(store, total: int, streams: int) -> None:
+    """So that each has several chunks, and a state to carry."""
     samples = StreamSamples(store(total), config(6, 4), seed=1)
     assert samples.streams == streams
     for epoch in range(10):
@@ -102,7 +105,7 @@ def test_a_text_without_a_chunk_is_refused(store) -> None:
 
 @pytest.mark.parametrize(("accumulate", "world_size"), [(1, 1), (3, 1), (1, 2), (2, 2)])
 def test_every_part_of_every_process_keeps_its_streams(store, accumulate, world_size) -> None:
-    samples = StreamSamples(store(400), config(7, 8), seed=1)
+    samples = StreamSamples(store(460), config(7, 8), seed=1)
     owners = {}
     for rank in range(world_size):
         loader = Loader(samples, accumulate=accumulate, rank=rank, world_size=world_size)
