@@ -39,7 +39,7 @@ def runs(
 
 def _summary(folder: Path) -> dict[str, Any]:
     from landmark.core.errors import UserError
-    from landmark.engine.run import Run
+    from landmark.engine.run import Run, training_minutes
 
     run = Run.open(folder)
     try:
@@ -54,7 +54,7 @@ def _summary(folder: Path) -> dict[str, Any]:
         "task": recipe.get("task", "?"),
         "step": max((record.get("step", 0) for record in log), default=0),
         "best": best[-1] if best else None,
-        "minutes": max((record.get("seconds", 0) for record in log), default=0) / 60,
+        "minutes": training_minutes(log) or 0.0,
         "state": "finished" if run.finished() else "unfinished",
     }
 

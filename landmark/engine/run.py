@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from io import FileIO
 from pathlib import Path
@@ -310,3 +310,9 @@ def _records(content: bytes) -> list[dict[str, Any]]:
         if isinstance(record, dict) and "kind" in record:
             records.append(record)
     return records
+
+
+def training_minutes(log: Iterable[Mapping[str, Any]]) -> float | None:
+    """How long a run was trained, interruptions left out; None if its log does not tell."""
+    seconds = [record["seconds"] for record in log if "seconds" in record]
+    return max(seconds) / 60 if seconds else None

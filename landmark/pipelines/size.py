@@ -7,7 +7,7 @@ from typing import Any
 from landmark.core.configuration import as_values
 from landmark.core.errors import UserError
 from landmark.data.parallel_text import Pair
-from landmark.engine.run import Run
+from landmark.engine.run import training_minutes
 from landmark.metrics.translation import Score
 from landmark.pipelines.evaluation import Report, score, scored_form, translate_all
 from landmark.pipelines.translation import TranslationPipeline
@@ -73,11 +73,6 @@ def score_sizes(
         bleu, *_ = score(judge, name, pairs, texts, said, RESAMPLES, language).scores
         network = pipeline.config.model.architecture
         parameters = sum(parameter.numel() for parameter in pipeline.model.parameters())
-        minutes = _training_minutes(pipeline.run)
+        minutes = training_minutes(pipeline.run.read_log())
         found.append(SizedScore(name, network, parameters, bleu, minutes))
     return sorted(found, key=lambda entry: (entry.network, entry.parameters, entry.run))
-
-
-def _training_minutes(run: Run) -> float | None:
-    seconds = [record["seconds"] for record in run.read_log() if "seconds" in record]
-    return max(seconds) / 60 if seconds else None

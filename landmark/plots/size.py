@@ -66,9 +66,8 @@ def _draw_network(axes: Axes, network: str, entries: Sequence[SizedScore], numbe
 def _scale_parameters(axes: Axes, parameters: Sequence[int]) -> None:
     """A logarithmic axis whose numbers are written out (700 k, 1.5 M), few or many decades wide."""
     least, most = min(parameters), max(parameters)
-    room = min(
-        3.5, max(1.25, (most / least) ** 0.22)
-    )  # for the names of the smallest and the largest
+    # Room for the names of the smallest and the largest.
+    room = min(3.5, max(1.25, (most / least) ** 0.22))
     axes.set_xscale("log")
     axes.set_xlim(least / room, most * room)
     narrow = most * room < 5 * least / room

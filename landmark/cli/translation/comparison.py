@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from landmark.cli.options import Beam, Device, Json, To
+from landmark.cli.translation.sentences import Reference, Source, check_sentences, read_sets
 
 if TYPE_CHECKING:
-    from landmark.data.parallel_text import Pair
     from landmark.pipelines.alignment import AttentionChoice
     from landmark.pipelines.size import SizedScore
     from landmark.pipelines.translation import TranslationPipeline
 
 Runs = Annotated[list[Path], typer.Argument(help="Run directories of translators.")]
 Split = Annotated[str | None, typer.Option(help="A split of the runs' own data; default: test.")]
-Source = Annotated[Path | None, typer.Option(help="Or sentences to translate …")]
-Reference = Annotated[Path | None, typer.Option(help="… and their translations.")]
 Output = Annotated[Path, typer.Option(help="The picture's file: .png, .svg or .pdf.")]
 
 
@@ -79,11 +77,12 @@ def exposure(
     from landmark.plots.exposure import save_exposure
     from landmark.plots.figure import check_figure
 
-    _check_sentences(split, source, reference)
+    splits = [split] if split else None
+    check_sentences(splits, source, reference)
     check_figure(output)
     measured = {}
     for name, pipeline in _load(runs, device):
-        _, pairs = _sentences(pipeline, split, source, reference)
+        (pairs,) = read_sets(pipeline, splits, source, reference).values()
         measured[name], left_out = measure_pairs(pipeline, pairs)
         if left_out:
             print(f"{name}: left out {left_out} pairs too long for the model", file=sys.stderr)
@@ -122,44 +121,21 @@ def sizes(
 
     if len(runs) < 2:
         raise UserError(f"{runs[0]}: sizes compares runs: give at least two")
-    _check_sentences(split, source, reference)
+    splits = [split] if split else None
+    check_sentences(splits, source, reference)
     check_figure(output)
     pipelines = dict(_load(runs, device))
     check_same_data(list(pipelines.values()))
-    title, pairs = _sentences(next(iter(pipelines.values())), split, source, reference, to)
+    judge = next(iter(pipelines.values()))
+    ((name, pairs),) = read_sets(judge, splits, source, reference, to).items()
     with Tally("translated", len(pairs) * len(runs)) as tally:
         scored = score_sizes(pipelines, pairs, beam, to, tally.advance)
-    save_sizes(scored, f"{title}: {len(pairs):,} sentences", output)
+    save_sizes(scored, f"{Path(name).name}: {len(pairs):,} sentences", output)
     if as_json:
         print(json.dumps([_size_record(entry) for entry in scored], ensure_ascii=False, indent=2))
         return
     _print_sizes(scored)
     print(output)
-
-
-def _check_sentences(split: str | None, source: Path | None, reference: Path | None) -> None:
-    from landmark.core.errors import UserError
-
-    if bool(source) != bool(reference):
-        raise UserError("--source and --reference go together")
-    if source and split:
-        raise UserError("give --split or --source and --reference, not both")
-
-
-def _sentences(
-    pipeline: "TranslationPipeline",
-    split: str | None,
-    source: Path | None,
-    reference: Path | None,
-    language: str | None = None,
-) -> "tuple[str, list[Pair]]":
-    """What is translated, and what it is called."""
-    from landmark.data.parallel_text import read_pairs
-    from landmark.pipelines.evaluation import split_pairs
-
-    if source and reference:
-        return source.name, list(read_pairs([str(source)], [str(reference)]))
-    return split or "test", split_pairs(pipeline, split or "test", language)
 
 
 def _size_record(entry: "SizedScore") -> dict[str, Any]:

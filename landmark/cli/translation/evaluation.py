@@ -19,6 +19,7 @@ from landmark.cli.options import (
     To,
 )
 from landmark.cli.translation.report import Report, System, print_json, print_tables
+from landmark.cli.translation.sentences import Reference, Source, check_sentences, read_sets
 from landmark.core.errors import UserError
 
 if TYPE_CHECKING:
@@ -48,8 +49,8 @@ def evaluate(
         list[str] | None,
         typer.Option(help="Splits of the run's data; default: test. Embedded: also depth-1 … 6."),
     ] = None,
-    source: Annotated[Path | None, typer.Option(help="Sentences to translate …")] = None,
-    reference: Annotated[Path | None, typer.Option(help="… and their translations.")] = None,
+    source: Source = None,
+    reference: Reference = None,
     join: Annotated[
         list[str] | None,
         typer.Option(help="Make long sentences: join N (or N-M) consecutive pairs to one, 1 to 6."),
@@ -83,7 +84,8 @@ def evaluate(
     from landmark.pipelines.loading import load
 
     others = against or []
-    _check_options(source, reference, split, test, bootstrap)
+    check_sentences(split, source, reference)
+    _check_statistics(test, bootstrap)
     _check_others(run, others)
     if by_length:
         _check_figure(by_length)
@@ -91,7 +93,7 @@ def evaluate(
     pipeline = load(run, checkpoint, device, engine=engine, task="translation")
     if output:
         output.open("a").close()  # a place that cannot be written shows before the work
-    sets = _sets(pipeline, split or ["test"], source, reference, counts, to)
+    sets = _joined(read_sets(pipeline, split, source, reference, to), counts)
     options = Options(beam, length_penalty, bootstrap, to, device)
     systems = _score_systems(pipeline, others, sets, options)
     if output:
@@ -105,18 +107,8 @@ def evaluate(
         _draw_lengths(lengths, by_length)
 
 
-def _check_options(
-    source: Path | None,
-    reference: Path | None,
-    split: Sequence[str] | None,
-    test: str,
-    bootstrap: int,
-) -> None:
-    """Refuse what does not go together, and statistics that do not exist."""
-    if bool(source) != bool(reference):
-        raise UserError("--source and --reference go together")
-    if source and split:
-        raise UserError("give --split or --source and --reference, not both")
+def _check_statistics(test: str, bootstrap: int) -> None:
+    """Refuse those that do not exist."""
     if test not in TESTS:
         raise UserError(f"--test {test}: give bootstrap or randomization")
     if bootstrap == 1:
@@ -153,25 +145,13 @@ def _joins(words: Sequence[str]) -> list[int]:
     return counts
 
 
-def _sets(
-    pipeline: "TranslationPipeline",
-    splits: Sequence[str],
-    source: Path | None,
-    reference: Path | None,
-    joins: Sequence[int],
-    language: str | None,
-) -> "dict[str, list[Pair]]":
-    """The pairs to score, by the names of their sets."""
-    from landmark.data.parallel_text import read_pairs
-    from landmark.pipelines.evaluation import join_pairs, split_pairs
+def _joined(sets: "dict[str, list[Pair]]", joins: Sequence[int]) -> "dict[str, list[Pair]]":
+    """Each set once for every number of sentences to join."""
+    from landmark.pipelines.evaluation import join_pairs
 
-    if source and reference:
-        plain = {str(source): list(read_pairs([str(source)], [str(reference)]))}
-    else:
-        plain = {name: split_pairs(pipeline, name, language) for name in splits}
     return {
         name if count == 1 else f"{name} ({count} joined)": join_pairs(pairs, count)
-        for name, pairs in plain.items()
+        for name, pairs in sets.items()
         for count in joins
     }
 

@@ -1,0 +1,42 @@
+"""Which sentence pairs a command takes: splits of a run's own data, or two files."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from landmark.core.errors import UserError
+
+if TYPE_CHECKING:
+    from landmark.data.parallel_text import Pair
+    from landmark.pipelines.translation import TranslationPipeline
+
+Source = Annotated[Path | None, typer.Option(help="Sentences to translate …")]
+Reference = Annotated[Path | None, typer.Option(help="… and their translations.")]
+
+
+def check_sentences(
+    splits: Sequence[str] | None, source: Path | None, reference: Path | None
+) -> None:
+    """Refuse options that do not go together."""
+    if bool(source) != bool(reference):
+        raise UserError("--source and --reference go together")
+    if source and splits:
+        raise UserError("give --split or --source and --reference, not both")
+
+
+def read_sets(
+    pipeline: "TranslationPipeline",
+    splits: Sequence[str] | None,
+    source: Path | None,
+    reference: Path | None,
+    language: str | None = None,
+) -> "dict[str, list[Pair]]":
+    """The pairs by the names of their sets; if nothing is given, those of `test`."""
+    from landmark.data.parallel_text import read_pairs
+    from landmark.pipelines.evaluation import split_pairs
+
+    if source and reference:
+        return {str(source): list(read_pairs([str(source)], [str(reference)]))}
+    return {name: split_pairs(pipeline, name, language) for name in splits or ["test"]}
