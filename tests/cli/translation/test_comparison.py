@@ -3,6 +3,8 @@ import shutil
 
 import pytest
 
+import landmark
+from landmark.pipelines.alignment import GOLD_PAIRS, gold_pairs, try_choices
 from landmark.recipes.training import train
 
 
@@ -28,6 +30,21 @@ def test_a_sentence_of_ones_own_is_aligned_with_its_translation_or_the_runs(
     )
     assert given[0]["target"] == "Der Hund schläft."
     assert own[0]["target"] != given[0]["target"]
+
+
+def test_error_rates_are_of_sentences_that_chose_no_head(command, tiny_run, tmp_path):
+    pipeline = landmark.load(tiny_run)
+    rates = {}
+    for split in ("valid", "test"):
+        trials = try_choices(pipeline, gold_pairs(pipeline, GOLD_PAIRS, split))
+        rates[split] = {trial.choice: trial.score.error_rate for trial in trials}
+    chosen = min(rates["valid"], key=rates["valid"].get)
+    picture = tmp_path / "picture.png"
+    (fact,) = json.loads(
+        command("figure", "alignments", tiny_run, "--output", picture, "--json").out
+    )
+    assert fact["attention"] == str(chosen)
+    assert fact["error_rate"] == rates["test"][chosen] != rates["valid"][chosen]
 
 
 def test_a_reversed_run_reads_the_example_in_its_own_direction(command, tiny, tmp_path):
