@@ -5,6 +5,7 @@ The three input projections share one matrix, so that self-attention projects in
 and cross-attention in two. The keys' bias is there, as in every implementation, but not added: it
 shifts all scores of a query alike, which softmax ignores. Its true gradient is zero; the rounding
 noise in its place would be blown up by Adam to full steps that no two layouts of a batch share.
+Dropout of the weights is GPT's and BERT's.
 """
 
 import math
@@ -16,6 +17,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from landmark.layers.cache import KeyValueCache, Memory
+from landmark.layers.dropout import Dropout
 from landmark.layers.packing import Packing
 
 Observer = Callable[[Tensor], None]
@@ -38,13 +40,14 @@ def attention_weights(
 class MultiHeadAttention(nn.Module):
     """MultiHead(Q, K, V) of section 3.2.2 on packed tokens."""
 
-    def __init__(self, hidden_size: int, num_heads: int) -> None:
+    def __init__(self, hidden_size: int, num_heads: int, dropout: float = 0.0) -> None:
         super().__init__()
         self.hidden_size = hidden_size
         self.num_heads = num_heads
         self.head_size = hidden_size // num_heads
         self.input = nn.Linear(hidden_size, 3 * hidden_size)  # query, key, value
         self.output = nn.Linear(hidden_size, hidden_size)
+        self.dropout = Dropout(dropout)
         self.observer: Observer | None = None
         for matrix in self.input.weight.chunk(3):
             nn.init.xavier_uniform_(matrix)
@@ -60,8 +63,12 @@ class MultiHeadAttention(nn.Module):
         memory_packing: Packing | None = None,
         *,
         causal: bool = False,
+        cache: KeyValueCache | None = None,
     ) -> Tensor:
-        """Attend among the tokens of each sequence, or to its memory. x: (N, D), memory: (M, D)"""
+        """Attend among the tokens of each sequence, or to its memory. x: (N, D), memory: (M, D)
+
+        An empty cache takes up the tokens' keys and values, for steps that go on from them.
+        """
         if (memory is None) != (memory_packing is None):
             raise ValueError("memory and its packing go together")
         if memory is not None and memory_packing is not None:
@@ -70,6 +77,8 @@ class MultiHeadAttention(nn.Module):
             key, value, visible = remembered.keys, remembered.values, remembered.visible
         else:
             query, key, value = self._split(packing.unpack(self._project(x)), 3)
+            if cache is not None:
+                cache.append(key, value)
             # To the right of a causal query there is only what it may not see anyway.
             visible = None if causal else packing.visible
         return self.output(packing.pack(self._attend(query, key, value, visible, causal)))
@@ -87,8 +96,7 @@ class MultiHeadAttention(nn.Module):
         projected = F.linear(x, self.input.weight, self.input.bias)
         query, key, value = self._split(projected.view(-1, cache.beams, 3 * self.hidden_size), 3)
         keys, values = cache.append(key, value)
-        bias = None if cache.lineage is None else cache.lineage.bias
-        return self.output(self._attend_newest(query, keys, values, bias).view(x.shape))
+        return self.output(self._attend_newest(query, keys, values, cache.bias).view(x.shape))
 
     def cross_step(self, x: Tensor, memory: Memory) -> Tensor:
         """Attend from the newest tokens to the memory. x: (R, D), R a multiple of its sentences.
@@ -140,11 +148,13 @@ class MultiHeadAttention(nn.Module):
     def _attend(
         self, query: Tensor, key: Tensor, value: Tensor, visible: Tensor | None, causal: bool
     ) -> Tensor:
-        """Weighted mean of values: written out for an observer, by the fastest kernel otherwise."""
-        if self.observer is not None:
+        """Weighted mean of values: by the fastest kernel, or written out to look at or to drop."""
+        drops = self.training and self.dropout.probability > 0
+        if self.observer is not None or drops:
             weights = attention_weights(query, key, visible, causal)
-            self.observer(weights.detach())
-            mixed = weights @ value
+            if self.observer is not None:
+                self.observer(weights.detach())
+            mixed = self.dropout(weights) @ value
         elif self.training and _is_short(query, key):
             mixed = _ShortAttention.apply(query, key, value, visible, causal)
         else:

@@ -39,7 +39,8 @@ class Lineage:
 class KeyValueCache:
     """The self-attention memory of one layer for R rows of at most L tokens.
 
-    With a lineage, a row is a sentence and a step adds one token for each of its beams.
+    With a lineage, a row is a sentence and a step adds one token for each of its beams. With a
+    veil, rows began with texts of unequal length, and what stands behind a shorter one is hidden.
     """
 
     def __init__(
@@ -50,8 +51,9 @@ class KeyValueCache:
         head_size: int,
         like: Tensor,
         lineage: Lineage | None = None,
+        veil: "Veil | None" = None,
     ):
-        self.lineage = lineage
+        self.lineage, self.veil = lineage, veil
         self.beams = 1 if lineage is None else lineage.beams
         shape = (rows, num_heads, max_length * self.beams, head_size)
         self._keys = torch.empty(shape, dtype=like.dtype, device=like.device)
@@ -60,13 +62,20 @@ class KeyValueCache:
         self.length = 0
 
     def append(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-        """Add a token's key and value a beam, each (R, H, K, D); returns all, (R, H, T * K, D)."""
-        start, self.length = self.length, self.length + self.beams
+        """Add the keys and values of a step, or of a whole text; returns all, (R, H, T, D)."""
+        start, self.length = self.length, self.length + key.shape[2]
         self._keys[: self.rows, :, start : self.length] = key
         self._values[: self.rows, :, start : self.length] = value
         return self._keys[: self.rows, :, : self.length], self._values[
             : self.rows, :, : self.length
         ]
+
+    @property
+    def bias(self) -> Tensor | None:
+        """What to add to scores: -inf for tokens that are not a row's own."""
+        if self.lineage is not None:
+            return self.lineage.bias
+        return None if self.veil is None else self.veil.bias(self.length)
 
     def select(self, rows: Tensor) -> None:
         """Keep these rows in this order (a row may repeat); only those that move are copied."""
@@ -75,6 +84,23 @@ class KeyValueCache:
             filled = storage[:, :, : self.length]
             filled.index_copy_(0, moved, filled.index_select(0, rows[moved]))
         self.rows = len(rows)
+
+
+class Veil:
+    """Hides the gap between a shorter text and the tokens that go on from it; for all layers."""
+
+    def __init__(self, lengths: Tensor, longest: int, max_length: int, like: Tensor) -> None:
+        place = torch.arange(max_length, device=lengths.device)
+        is_gap = (place >= lengths[:, None]) & (place < longest)
+        self._bias = torch.zeros_like(is_gap, dtype=like.dtype).masked_fill_(is_gap, -math.inf)
+
+    def bias(self, length: int) -> Tensor:
+        """What to add to the scores of the first `length` places. (R, 1, 1, T)"""
+        return self._bias[:, None, None, :length]
+
+    def select(self, rows: Tensor) -> None:
+        """Keep these rows in this order; a row may repeat."""
+        self._bias = self._bias.index_select(0, rows)
 
 
 class Memory:

@@ -1,7 +1,8 @@
 """Encoder and decoder blocks: sub-layers, each with dropout, a residual sum and a layer norm.
 
 Vaswani et al. 2017, arXiv 1706.03762, section 3.1. The paper's post-norm computes
-LayerNorm(x + Sublayer(x)); pre-norm computes x + Sublayer(LayerNorm(x)).
+LayerNorm(x + Sublayer(x)); pre-norm computes x + Sublayer(LayerNorm(x)). The encoder's block is
+BERT's too, and with attention to the left only it is GPT's.
 """
 
 from collections.abc import Callable
@@ -11,16 +12,18 @@ from torch import Tensor, nn
 from landmark.layers.attention import MultiHeadAttention
 from landmark.layers.cache import KeyValueCache, Memory
 from landmark.layers.dropout import Dropout
-from landmark.layers.feedforward import FeedForward
+from landmark.layers.feedforward import ActivationName, FeedForward
 from landmark.layers.packing import Packing
 
 
 class Residual(nn.Module):
     """The wrapping around every sub-layer: norm, dropout and the sum with its input."""
 
-    def __init__(self, hidden_size: int, dropout: float, pre_norm: bool) -> None:
+    def __init__(
+        self, hidden_size: int, dropout: float, pre_norm: bool, epsilon: float = 1e-5
+    ) -> None:
         super().__init__()
-        self.norm = nn.LayerNorm(hidden_size)
+        self.norm = nn.LayerNorm(hidden_size, epsilon)
         self.dropout = Dropout(dropout)
         self.pre_norm = pre_norm
 
@@ -32,20 +35,38 @@ class Residual(nn.Module):
 
 
 class EncoderBlock(nn.Module):
-    """Self-attention, then feed-forward."""
+    """Self-attention, in both directions or to the left only, then feed-forward."""
 
     def __init__(
-        self, hidden_size: int, inner_size: int, num_heads: int, dropout: float, pre_norm: bool
+        self,
+        hidden_size: int,
+        inner_size: int,
+        num_heads: int,
+        dropout: float,
+        pre_norm: bool,
+        *,
+        attention_dropout: float = 0.0,
+        activation: ActivationName = "relu",
+        epsilon: float = 1e-5,
+        causal: bool = False,
     ) -> None:
         super().__init__()
-        self.attention = MultiHeadAttention(hidden_size, num_heads)
-        self.feedforward = FeedForward(hidden_size, inner_size)
-        self.around_attention = Residual(hidden_size, dropout, pre_norm)
-        self.around_feedforward = Residual(hidden_size, dropout, pre_norm)
+        self.attention = MultiHeadAttention(hidden_size, num_heads, attention_dropout)
+        self.feedforward = FeedForward(hidden_size, inner_size, activation)
+        self.around_attention = Residual(hidden_size, dropout, pre_norm, epsilon)
+        self.around_feedforward = Residual(hidden_size, dropout, pre_norm, epsilon)
+        self.causal = causal
 
-    def forward(self, x: Tensor, packing: Packing) -> Tensor:
-        """x: (N, D)"""
-        x = self.around_attention(x, lambda x: self.attention(x, packing))
+    def forward(self, x: Tensor, packing: Packing, cache: KeyValueCache | None = None) -> Tensor:
+        """An empty cache takes up the keys and values, for steps that go on. x: (N, D)"""
+        x = self.around_attention(
+            x, lambda x: self.attention(x, packing, causal=self.causal, cache=cache)
+        )
+        return self.around_feedforward(x, self.feedforward)
+
+    def step(self, x: Tensor, cache: KeyValueCache) -> Tensor:
+        """The same for the newest token of each row only. x: (R, D)"""
+        x = self.around_attention(x, lambda x: self.attention.step(x, cache))
         return self.around_feedforward(x, self.feedforward)
 
 

@@ -4,7 +4,7 @@ Adam: Kingma and Ba 2015, arXiv 1412.6980. The defaults are the Transformer pape
 """
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import torch
 from pydantic import Field
@@ -31,15 +31,24 @@ class OptimizerConfig:
     """sgd: momentum."""
     weight_decay: Annotated[float, Field(ge=0)] = 0.0
     """Pull towards zero (adamw: decoupled)."""
+    decay: Literal["all", "matrices"] = "all"
+    """What is pulled: all, or matrices and not biases and norms."""
 
 
 class ScheduledOptimizer:
-    """A torch optimiser for one player, and the learning rate for each step."""
+    """A torch optimiser for one player, and the learning rate for each step.
+
+    `share` gives the part of that rate which a parameter takes, by its name: 0 leaves it as it is.
+    """
 
     def __init__(
-        self, player: nn.Module, config: OptimizerConfig, schedule: Callable[[int], float]
+        self,
+        player: nn.Module,
+        config: OptimizerConfig,
+        schedule: Callable[[int], float],
+        share: Callable[[str], float] = lambda name: 1.0,
     ) -> None:
-        self.config, self.schedule = config, schedule
+        self.config, self.schedule, self.share = config, schedule, share
         self.adopt(player)
 
     def adopt(self, player: nn.Module, sharded: bool = False) -> None:
@@ -47,13 +56,25 @@ class ScheduledOptimizer:
         self.sharded = sharded
         self.names = [name for name, _ in player.named_parameters()]
         self.parameters = list(player.parameters())
-        self.torch = _build(self.parameters, self.config, sharded)
+        self.torch = _build(self._groups(), self.config, sharded)
+
+    def _groups(self) -> list[dict[str, Any]]:
+        """Parameters of one share of the rate and one weight decay, together."""
+        groups: dict[tuple[float, float], list[nn.Parameter]] = {}
+        for name, parameter in zip(self.names, self.parameters, strict=True):
+            is_pulled = self.config.decay == "all" or parameter.dim() > 1
+            decay = self.config.weight_decay if is_pulled else 0.0
+            groups.setdefault((self.share(name), decay), []).append(parameter)
+        return [
+            {"params": parameters, "share": share, "weight_decay": decay}
+            for (share, decay), parameters in groups.items()
+        ]
 
     def set_rate(self, step: int) -> float:
         """Set the learning rate for this step; returns it."""
         rate = self.schedule(step)
         for group in self.torch.param_groups:
-            group["lr"] = rate
+            group["lr"] = rate * group["share"]
         return rate
 
     def state_dict(self) -> dict[str, Tensor]:
@@ -85,23 +106,15 @@ class ScheduledOptimizer:
 
 
 def _build(
-    parameters: list[nn.Parameter], config: OptimizerConfig, sharded: bool
+    groups: list[dict[str, Any]], config: OptimizerConfig, sharded: bool
 ) -> torch.optim.Optimizer:
     """Fused kernels: one pass over each parameter. The rate is set at every step."""
     if config.name == "sgd":
         return torch.optim.SGD(
-            parameters,
+            groups,
             lr=0.0,
             momentum=config.momentum,
-            weight_decay=config.weight_decay,
             fused=not sharded,  # torch 2.13 has no fused SGD for shards
         )
     method = torch.optim.Adam if config.name == "adam" else torch.optim.AdamW
-    return method(
-        parameters,
-        lr=0.0,
-        betas=config.betas,
-        eps=config.epsilon,
-        weight_decay=config.weight_decay,
-        fused=True,
-    )
+    return method(groups, lr=0.0, betas=config.betas, eps=config.epsilon, fused=True)
