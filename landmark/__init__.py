@@ -3,15 +3,17 @@
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["UserError", "__version__", "load", "train"]
+__all__ = ["UserError", "__version__", "load", "load_embedder", "train"]
 
 if TYPE_CHECKING:
     from landmark.core.errors import UserError
+    from landmark.pipelines.embedding import load_embedder
     from landmark.pipelines.loading import load
     from landmark.recipes.training import train
 
 _LAZY = {
     "load": "landmark.pipelines.loading",
+    "load_embedder": "landmark.pipelines.embedding",
     "train": "landmark.recipes.training",
     "UserError": "landmark.core.errors",
 }

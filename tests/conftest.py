@@ -10,6 +10,47 @@ import pytest
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+LAUNCHING = {
+    f"tests/{name}.py"
+    for name in (
+        "engine/test_distributed", "engine/test_sharding", "engine/test_trainer",
+        "faults/test_hosts", "faults/test_long_run", "faults/test_numbers", "faults/test_processes",
+        "recipes/test_language_model",
+    )
+}  # fmt: skip
+"""Files that launch groups of processes, which keep a machine busy and mind the clock."""
+
+
+def file_of(test: str) -> str:
+    """The file of a test's identifier."""
+    return test.partition("::")[0]
+
+
+def pytest_make_parametrize_id(val):
+    """Bytes are called by their number: those of gzip hold the time, and names must not change."""
+    return f"{len(val)} bytes" if isinstance(val, bytes) else None
+
+
+def pytest_collection_modifyitems(config, items):
+    """Where tests run side by side, the longest row of them begins first."""
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: file_of(item.nodeid) not in LAUNCHING)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Side by side by file, but only one of those that launch groups of processes at a time."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid):
+            file = file_of(nodeid)
+            return "launching" if file in LAUNCHING else file
+
+    config.option.loadscopereorder = False  # the order above
+    return Scheduling(config, log)
+
+
 TINY = [
     "data.train_pairs=300",
     "data.valid_pairs=20",
@@ -80,7 +121,8 @@ def needs_program():
 
     def check(program: str, package: str) -> None:
         if not shutil.which(program) and os.geteuid() == 0 and shutil.which("apt-get"):
-            subprocess.run(["apt-get", "install", "--yes", "--quiet", package], check=False)
+            install = ["apt-get", "install", "--yes", "--quiet", "-o", "DPkg::Lock::Timeout=300"]
+            subprocess.run([*install, package], check=False)
         if not shutil.which(program):
             stop = pytest.fail if os.environ.get("CI") == "true" else pytest.skip
             stop(f"{program} is missing: apt-get install {package}")
@@ -100,3 +142,38 @@ def landmark_command():
         return result
 
     return call
+
+
+@pytest.fixture(scope="session")
+def pretrained_runs(tmp_path_factory) -> dict[str, Path]:
+    """A BERT, a GPT and an LSTM that have read a page; tests read them, but never change them."""
+    from landmark.recipes.training import train
+
+    folder = tmp_path_factory.mktemp("pretrained")
+    text = folder / "page.txt"
+    words = "the a old young man woman reads writes sees likes hates good bad book film very not"
+    names = words.split()
+    lines = [
+        " ".join(names[(7 * n + 3 * k * k) % len(names)] for k in range(12)) for n in range(90)
+    ]
+    text.write_text("\n\n".join(f"{line} .\n" for line in lines))
+    steps = ["trainer.max_steps=3", "trainer.validate_every=3", "trainer.checkpoint_every=3"]
+    common = [f"data.text=['{text}']", "threads=1", "schedule.warmup_steps=1", *steps]
+    small = ["model.hidden_size=16", "model.num_heads=2", "model.num_layers=2"]
+    read = {
+        "bert": ["bert", *small, "model.max_length=32", "tokenizer.vocab_size=300"],
+        "gpt": [
+            "language-model",
+            "model={architecture: gpt}",
+            *small,
+            "model.max_length=40",
+            "tokenizer.kind=subwords",
+            "tokenizer.vocab_size=300",
+            "batches.length=32",
+        ],
+        "lstm": ["language-model", "model.embedding_size=8", "model.hidden_size=16"],
+    }
+    return {
+        name: train(recipe, folder / name, [*common, *settings]).folder
+        for name, (recipe, *settings) in read.items()
+    }

@@ -18,6 +18,8 @@ from landmark.engine.run import Run
 
 ROOT = Path(__file__).parents[2]
 Found = TypeVar("Found")
+PATIENCE = 300.0
+"""Seconds to wait for what takes a few of them, on a machine that does much else meanwhile."""
 RECIPE = "transformer-embedded"
 TRANSLATOR = [
     "data.train_pairs=100", "data.valid_pairs=21", "tokenizer.vocab_size=500",
@@ -48,6 +50,7 @@ class Torchrun:
         launcher = [*before, sys.executable, "-m", "torch.distributed.run", *layout]
         command = [*launcher, f"--max-restarts={restarts}", "-m", *map(str, words)]
         variables = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+        variables["PYTHONFAULTHANDLER"] = "1"  # lets `stacks` ask where a process stands
         self.output = output
         with output.open("ab") as file:
             self.process = subprocess.Popen(
@@ -81,20 +84,39 @@ class Torchrun:
         """Return as soon as the log tells of this step."""
         self.await_condition(lambda: last_step(run) >= step, f"step {step}")
 
-    def await_condition(self, condition: Callable[[], Found], what: str) -> Found:
+    def await_condition(
+        self, condition: Callable[[], Found], what: str, seconds: float = PATIENCE
+    ) -> Found:
         """What the condition gives once it is true; an error if torchrun ends before."""
 
         def check() -> Found:
+            over = self.process.poll() is not None  # before looking: its last deed counts
             found = condition()
-            if not found and self.process.poll() is not None:
+            if not found and over:
                 raise Ended(f"no {what}, torchrun has ended:\n{self.text()}")
             return found
 
-        return wait_until(check, what)
+        try:
+            return wait_until(check, what, seconds)
+        except TimeoutError as error:
+            raise TimeoutError(f"{error}; all that was said:\n{self.stacks()}") from None
 
-    def finish(self, seconds: float = 180) -> int:
+    def finish(self, seconds: float = PATIENCE) -> int:
         """Wait for the end; the exit code."""
-        return self.process.wait(timeout=seconds)
+        self.await_condition(lambda: self.process.poll() is not None, "the end", seconds)
+        return self.process.wait()
+
+    def stacks(self) -> str:
+        """End all processes; what they have said, and where each of them stood."""
+        processes = [self.process.pid, *descendants(self.process.pid)]
+        for process in processes:
+            kill(process, signal.SIGSTOP)  # so that no one answers the others' ends
+        for process in reversed(processes):
+            kill(process, signal.SIGABRT)
+            kill(process, signal.SIGCONT)
+            with suppress(TimeoutError):
+                wait_until(lambda: not is_alive(process), "its end", 10)  # noqa: B023
+        return self.text()
 
     def text(self) -> str:
         """What all of them have said so far."""
@@ -127,7 +149,7 @@ def train_words(folder: Path, settings: Sequence[str], *extra: str) -> list[str]
     return ["landmark", "train", RECIPE, *settings, "--run-directory", str(folder), *extra]
 
 
-def wait_until(condition: Callable[[], Found], what: str, seconds: float = 120) -> Found:
+def wait_until(condition: Callable[[], Found], what: str, seconds: float = PATIENCE) -> Found:
     """What the condition gives as soon as it is true; an error if that takes too long."""
     deadline = time.monotonic() + seconds
     while not (found := condition()):
@@ -143,6 +165,12 @@ def children(process: int) -> list[int]:
     for path in Path(f"/proc/{process}/task").glob("*/children"):
         found += [int(word) for word in _read(path).split()]
     return found
+
+
+def descendants(process: int) -> list[int]:
+    """The process ids of all that a process has started, and of what those have."""
+    started = children(process)
+    return started + [other for child in started for other in descendants(child)]
 
 
 def is_alive(process: int) -> bool:

@@ -9,6 +9,8 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -40,9 +42,10 @@ def follow(folder: Path) -> None:
         for command in json.loads((folder / "commands.json").read_text()):
             changes.clear()
             updates.clear()
-            code = run(command)
+            with redirect_stdout(StringIO()) as said:
+                code = run(command)
             facts = {"changes": list(changes), "updates": list(updates), "held": dict(held)}
-            entries.append({"code": code, **facts})
+            entries.append({"code": code, "stdout": said.getvalue(), **facts})
         rank = distributed.rank()
     (folder / f"rank-{rank}.json").write_text(json.dumps(entries))
 

@@ -14,15 +14,28 @@ from typing import Annotated, Any
 import typer
 
 from landmark import __version__
-from landmark.cli import catalog, data, demo, figure, generation, inspection, training
+from landmark.cli import (
+    catalog,
+    chat,
+    data,
+    demo,
+    embedding,
+    filling,
+    generation,
+    importing,
+    inspection,
+    prompting,
+    training,
+)
+from landmark.cli.figure import menu
 from landmark.cli.translation import (
     alignment,
-    comparison,
     evaluation,
     export,
     scoring,
     translation,
 )
+from landmark.cli.understanding import prediction
 from landmark.core.errors import UserError
 
 app = typer.Typer(
@@ -50,16 +63,19 @@ app.command("train")(training.train)
 app.command("evaluate")(evaluation.evaluate)
 app.command("translate")(translation.translate)
 app.command("generate")(generation.generate)
+app.command("prompt")(prompting.prompt)
+app.command("chat")(chat.chat)
+app.command("fill")(filling.fill)
+app.command("embed")(embedding.embed)
 app.command("score")(scoring.score)
+app.command("predict")(prediction.predict)
 app.command("align")(alignment.align)
 app.command("average")(training.average)
 app.command("export")(export.export)
-figure.app.command("alignments")(comparison.alignments)
-figure.app.command("exposure")(comparison.exposure)
-figure.app.command("sizes")(comparison.sizes)
-app.add_typer(figure.app, name="figure")
+app.add_typer(menu.app, name="figure")
 app.add_typer(inspection.app, name="runs")
 app.add_typer(data.app, name="data")
+app.add_typer(importing.app, name="import")
 app.command("doctor")(inspection.doctor)
 app.command("demo")(demo.demo)
 

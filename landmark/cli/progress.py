@@ -71,6 +71,8 @@ class Progress:
             best = " (best so far)" if record["best"] else ""
             self.note(f"step {record['step']}: validation {metrics}{best}")
         elif kind == "data":
+            self.max_steps = record.get("max_steps", self.max_steps)
+            self.bar.update(self.task, total=self.max_steps)
             self.note(_data_line(record))
         elif kind == "spike":
             self.note(
@@ -126,6 +128,11 @@ def _data_line(record: Mapping[str, Any]) -> str:
         return (
             f"{record['tokens']:,} {record['unit']} to train on, "
             f"{record['valid_tokens']:,} to validate, {record['vocabulary']:,} different ones"
+        )
+    if "examples" in record:
+        return (
+            f"{record['examples']:,} examples to train on, {record['valid_examples']:,} to "
+            f"validate; {record['batches']:,} updates a pass"
         )
     line = (
         f"{record['pairs']:,} pairs to train on, {record['valid_pairs']:,} to validate, "

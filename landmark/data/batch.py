@@ -87,6 +87,35 @@ class TextBatch(Batch):
 
 
 @dataclass
+class PassageBatch(Batch):
+    """Windows of running text, packed: a passage is what a window holds of one document."""
+
+    tokens: Tensor  # (N,)
+    labels: Tensor  # (N,) the token after each
+    packing: Packing
+
+    @property
+    def num_tokens(self) -> int:
+        return self.packing.num_tokens
+
+
+@dataclass
+class MaskedBatch(Batch):
+    """Texts with hidden tokens, packed, and what is to be guessed of them."""
+
+    tokens: Tensor  # (N,) as the model sees them
+    packing: Packing
+    segments: Tensor  # (N,) 0 or 1
+    places: Tensor  # (M,) where in `tokens` something is to be guessed
+    labels: Tensor  # (M,) what stood there
+    kinds: Tensor  # (B,) 0: the second segment follows the first, 1: it does not, -1: there is none
+
+    @property
+    def num_tokens(self) -> int:
+        return self.labels.numel()
+
+
+@dataclass
 class PointBatch(Batch):
     """Points of a continuous distribution, with noise to make others from."""
 

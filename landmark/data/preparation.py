@@ -11,6 +11,7 @@ from typing import Any
 from landmark.core.errors import UserError
 from landmark.core.storage import write_durably
 from landmark.data.embedded import corpus as embedded
+from landmark.data.foreign.sentencepiece import load_subwords
 from landmark.data.parallel_text import (
     Pair,
     ParallelTextConfig,
@@ -188,7 +189,7 @@ def _tokenizer(
     if not settings.file:
         report({"kind": "note", "text": "training the tokenizer"})
         return SubwordTokenizer.train(lines, settings, config.tags)
-    tokenizer = SubwordTokenizer.load(Path(settings.file))
+    tokenizer = load_subwords(Path(settings.file))
     if not settings.extend:
         return tokenizer
     report({"kind": "note", "text": f"learning up to {settings.extend} new subwords"})
@@ -220,7 +221,7 @@ def _write(
             tag = [tokenizer.tag(part.tag)] if part.tag else []
             while chunk := list(islice(part.pairs, _CHUNK)):
                 sources = tokenizer.encode([source for source, _ in chunk])
-                targets = tokenizer.encode([target for _, target in chunk])
+                targets = tokenizer.encode_targets([target for _, target in chunk])
                 for pair, source, target in zip(chunk, sources, targets, strict=True):
                     if max(len(tag) + len(source), len(target)) >= max_length:  # room for </s>
                         dropped[f"longer than {max_length - 1} tokens"] += 1

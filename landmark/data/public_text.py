@@ -1,4 +1,4 @@
-"""Text with a public home: Multi30k, WMT 2014 as the Transformer paper used it, and Shakespeare."""
+"""Text with a public home: for translation, for language models, for tasks of understanding."""
 
 import re
 from collections.abc import Mapping
@@ -32,6 +32,14 @@ _SHAKESPEARE = (
     "https://raw.githubusercontent.com/karpathy/char-rnn/"
     "6f9487a6fe5b420b7ca9afb0d7c078e37c1d1b4e/data/tinyshakespeare/"
 )
+
+_GITHUB = "https://raw.githubusercontent.com/"
+_SST2 = _GITHUB + "forest-snow/alps/3c7ef2c98249fc975a897b27f275695f97d5b7a9/data/SST-2/"
+_COLA = (
+    _GITHUB + "nyu-mll/CoLA-baselines/dd095d3646ed05a315280aaa8ed4ec84ba435b3e/"
+    "acceptability_corpus/cola_public/raw/"
+)
+_MRPC = _GITHUB + "Pzeyang/Paraphrase_Identification/dc1755eb1a4755ca310f97209391f1f5c06e2fd1/"
 
 PUBLIC_SETS: Registry[PublicSet] = Registry("data set")
 PUBLIC_SETS.add(
@@ -76,6 +84,76 @@ PUBLIC_SETS.add(
                 "86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed",
             ),
         ),
+    ),
+)
+PUBLIC_SETS.add(
+    "sst2",
+    PublicSet(
+        "sst2",
+        "67,349 phrases of film reviews, good or bad (Socher et al. 2013; GLUE's training set)",
+        "research, no formal licence",
+        (
+            PublicFile(
+                "train.tsv",
+                _SST2 + "train.tsv",
+                "920e317b2c52e12cd22db1da2c6708312bd7dc4f3712b9bbf1b50ee6c2c792ba",
+            ),
+            PublicFile(
+                "dev.tsv",
+                _SST2 + "dev.tsv",
+                "92353770071a2a889f75d000a38a9e541ea8f0a5499e50f040b17917a5cbf66f",
+            ),
+        ),
+    ),
+)
+PUBLIC_SETS.add(
+    "cola",
+    PublicSet(
+        "cola",
+        "9,078 sentences of linguistics, acceptable or not (Warstadt et al. 2018; in domain)",
+        "published sentences, for research",
+        (
+            PublicFile(
+                "in_domain_train.tsv",
+                _COLA + "in_domain_train.tsv",
+                "f320a10f92d3bce6b29152fde322a362eac39238e50d8de0c8815457fdf4fc12",
+            ),
+            PublicFile(
+                "in_domain_dev.tsv",
+                _COLA + "in_domain_dev.tsv",
+                "77176f6a03faa5a1c4f23c69971fc1bff565931112fb65af47b2d6e24b7f42f7",
+            ),
+        ),
+    ),
+)
+PUBLIC_SETS.add(
+    "mrpc",
+    PublicSet(
+        "mrpc",
+        "5,801 pairs of sentences from the news, paraphrases or not (Dolan and Brockett 2005)",
+        "Microsoft Research, for research",
+        (
+            PublicFile(
+                "msr_paraphrase_train.txt",
+                _MRPC + "msr_paraphrase_train.txt",
+                "8ce2b3a2f391f24534f38242d429510f8837eb4d3c4f4e8ff7b56d3678b4bb5c",
+            ),
+            PublicFile(
+                "msr_paraphrase_test.txt",
+                _MRPC + "msr_paraphrase_test.txt",
+                "51a1f197d8786712d2f0d97700f5be653b7488a96cde00e158159350d23e3d90",
+            ),
+        ),
+    ),
+)
+PUBLIC_SETS.add(
+    "war-and-peace",
+    PublicSet(
+        "war-and-peace",
+        "Tolstoy's novel in the translation of Louise and Aylmer Maude, three million characters",
+        "public domain",
+        # Project Gutenberg mends its texts from time to time, so no digest is right for long.
+        (PublicFile("warandpeace.txt", "https://www.gutenberg.org/files/2600/2600-0.txt"),),
     ),
 )
 

@@ -114,7 +114,11 @@ class SubwordTokenizer:
         return cls(backend)
 
     def save(self, path: Path) -> None:
-        write_durably(path, self.backend.to_str(pretty=False).encode())
+        write_durably(path, self.to_text().encode())
+
+    def to_text(self) -> str:
+        """What a tokenizer.json holds."""
+        return str(self.backend.to_str(pretty=False))
 
     def __len__(self) -> int:
         return int(self.backend.get_vocab_size())
@@ -132,6 +136,10 @@ class SubwordTokenizer:
             [f" {text}" for text in texts], add_special_tokens=False
         )
         return [encoding.ids for encoding in encodings]
+
+    def encode_targets(self, texts: Sequence[str]) -> list[list[int]]:
+        """The same of texts in the target language, which here shares the vocabulary."""
+        return self.encode(texts)
 
     def decode(self, numbers: Sequence[Sequence[int]]) -> list[str]:
         """The texts of numbers; special tokens are left out."""

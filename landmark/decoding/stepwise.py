@@ -33,6 +33,16 @@ def choose_greedily(log_probabilities: Tensor, numbers: Tensor, step: int) -> Te
     return likeliest(log_probabilities.new_zeros(len(numbers), 1), log_probabilities, 1).words[:, 0]
 
 
+def penalize_repetition(logits: Tensor, is_said: Tensor, penalty: float) -> Tensor:
+    """Logits of tokens that were read or said before, nearer to unlikely by a factor. (R, V)
+
+    Keskar et al. 2019 (CTRL), arXiv 1909.05858, section 4.1, with negative logits multiplied, as
+    all implementations have it: divided, they would become likelier.
+    """
+    penalized = torch.where(logits < 0, logits * penalty, logits / penalty)
+    return torch.where(is_said, penalized, logits)
+
+
 def restrict(log_probabilities: Tensor, config: SamplingConfig) -> Tensor:
     """The distribution to sample from: temperature, then top-k, then top-p (nucleus), renormalised.
 

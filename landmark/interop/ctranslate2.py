@@ -13,12 +13,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from landmark.core.errors import UserError
 from landmark.data.tokenizer import BEGIN, END, UNKNOWN, SubwordTokenizer
 from landmark.interop.library import library
 from landmark.layers.attention import MultiHeadAttention
 from landmark.layers.feedforward import FeedForward
 from landmark.layers.transformer import DecoderBlock, EncoderBlock
-from landmark.models.transformer.translator import Translator
+from landmark.models.transformer.translator import TransformerConfig, Translator
 
 _LARGEST = 63.0  # of a weight in eight bits
 
@@ -57,6 +58,7 @@ def _leave_headroom(spec: Any, weights: Mapping[str, Any]) -> None:
 def build_spec(model: Translator, tokenizer: SubwordTokenizer) -> Any:
     """CTranslate2's description of the model, holding its weights."""
     config, specs = model.config, library("ctranslate2.specs")
+    _refuse_others(config)
     spec = specs.TransformerSpec.from_config(
         (config.encoder_layers, config.decoder_layers),
         config.num_heads,
@@ -81,6 +83,15 @@ def build_spec(model: Translator, tokenizer: SubwordTokenizer) -> Any:
         module.eps for module in model.modules() if isinstance(module, nn.LayerNorm)
     )
     return spec
+
+
+def _refuse_others(config: TransformerConfig) -> None:
+    """Raise if a model has what is not written here: our own runs have none of it."""
+    usual = TransformerConfig()
+    for key in ("activation", "output_bias", "unsaid"):
+        value = getattr(config, key)
+        if value != getattr(usual, key):
+            raise UserError(f"CTranslate2: a model with {key} {value!r} cannot be exported to it")
 
 
 def _fill_stack(spec: Any, blocks: nn.ModuleList, last_norm: nn.Module) -> None:

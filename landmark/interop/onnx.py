@@ -19,6 +19,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from landmark.core.errors import UserError
 from landmark.interop.library import library
 from landmark.layers.attention import MultiHeadAttention, attention_weights
 from landmark.layers.transformer import EncoderBlock
@@ -141,6 +142,10 @@ def save_onnx(model: Translator, folder: Path) -> None:
     """Write encoder.onnx and decoder.onnx into a folder that is there."""
     library("onnx")
     config = model.config
+    if config.unsaid:
+        raise UserError(
+            "ONNX: a model with tokens that are never said (unsaid) has no export to it"
+        )
     source = torch.zeros((2, 5), dtype=torch.int64)
     visible = torch.ones((2, 5), dtype=torch.bool)
     encoder = EncoderGraph(model).eval()

@@ -76,7 +76,9 @@ class MultiHeadAttention(nn.Module):
             query = self._split(packing.unpack(self._project_query(x)), 1)[0]  # (B, H, T, D/H)
             key, value, visible = remembered.keys, remembered.values, remembered.visible
         else:
-            query, key, value = self._split(packing.unpack(self._project(x)), 3)
+            # In a cache, all keys have their bias, or none: those that steps add have it.
+            projected = self._project(x) if cache is None else self.input(x)
+            query, key, value = self._split(packing.unpack(projected), 3)
             if cache is not None:
                 cache.append(key, value)
             # To the right of a causal query there is only what it may not see anyway.
@@ -93,7 +95,7 @@ class MultiHeadAttention(nn.Module):
     def step(self, x: Tensor, cache: KeyValueCache) -> Tensor:
         """Attend from the newest token of each row to all its tokens so far. x: (R, D)"""
         # The keys' bias may as well be added here, which saves leaving it out.
-        projected = F.linear(x, self.input.weight, self.input.bias)
+        projected: Tensor = self.input(x)
         query, key, value = self._split(projected.view(-1, cache.beams, 3 * self.hidden_size), 3)
         keys, values = cache.append(key, value)
         return self.output(self._attend_newest(query, keys, values, cache.bias).view(x.shape))
@@ -111,18 +113,14 @@ class MultiHeadAttention(nn.Module):
     def _attend_newest(
         self, query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None
     ) -> Tensor:
-        """Equation 1 written out: for a few queries a sentence faster than the fused kernel."""
-        query = query * self.head_size**-0.5
-        if query.shape[2] == 1:  # a product with one row is no work for matrix multiplication
-            scores = (query * key).sum(-1)[:, :, None]
+        """Equation 1: of one query by the fused kernel, of a few beams written out, the faster."""
+        if query.shape[2] == 1 and self.observer is None:
+            mixed = F.scaled_dot_product_attention(query, key, value, attn_mask=bias)
         else:
-            scores = query @ key.transpose(-2, -1)
-        weights = (scores if bias is None else scores + bias).softmax(-1)  # (B, H, beams, S)
-        if self.observer is not None:
-            self.observer(weights.detach())
-        if query.shape[2] == 1:
-            mixed = (weights.transpose(-2, -1) * value).sum(-2, keepdim=True)
-        else:
+            scores = (query * self.head_size**-0.5) @ key.transpose(-2, -1)
+            weights = (scores if bias is None else scores + bias).softmax(-1)  # (B, H, beams, S)
+            if self.observer is not None:
+                self.observer(weights.detach())
             mixed = weights @ value
         return mixed.transpose(1, 2).reshape(len(query), -1, self.hidden_size)
 

@@ -79,6 +79,10 @@ class KeyValueCache:
 
     def select(self, rows: Tensor) -> None:
         """Keep these rows in this order (a row may repeat); only those that move are copied."""
+        if len(rows) > len(self._keys):
+            self._keys, self._values = (x.index_select(0, rows) for x in (self._keys, self._values))
+            self.rows = len(rows)
+            return
         moved = (rows != torch.arange(len(rows), device=rows.device)).nonzero()[:, 0]
         for storage in (self._keys, self._values):
             filled = storage[:, :, : self.length]

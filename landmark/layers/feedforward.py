@@ -4,6 +4,7 @@ Vaswani et al. 2017, equation 2, with f the ReLU. GPT and BERT took the GELU (He
 2016, arXiv 1606.08415), BERT the exact one, GPT its approximation by tanh; Marian has the swish.
 """
 
+from collections.abc import Callable
 from functools import partial
 from typing import Literal
 
@@ -11,7 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 ActivationName = Literal["relu", "gelu", "gelu-tanh", "swish"]
-_ACTIVATIONS = {
+_ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": partial(F.relu, inplace=True),
     "gelu": F.gelu,
     "gelu-tanh": partial(F.gelu, approximate="tanh"),

@@ -16,12 +16,18 @@ def sinusoids(length: int, hidden_size: int) -> Tensor:
 
 
 class SinusoidalPosition(nn.Module):
-    """Fixed encodings: no parameters, and no limit learned from the training lengths."""
+    """Fixed encodings: no parameters, and no limit learned from the training lengths.
 
-    def __init__(self, max_length: int, hidden_size: int) -> None:
+    In `halves`, all sines come before all cosines, as Marian has them.
+    """
+
+    def __init__(self, max_length: int, hidden_size: int, halves: bool = False) -> None:
         super().__init__()
+        table = sinusoids(max_length, hidden_size)
+        if halves:
+            table = torch.cat((table[:, 0::2], table[:, 1::2]), 1)
         self.table: Tensor
-        self.register_buffer("table", sinusoids(max_length, hidden_size), persistent=False)
+        self.register_buffer("table", table, persistent=False)
 
     def forward(self, positions: Tensor) -> Tensor:
         return self.table[positions]

@@ -30,14 +30,18 @@ def projected_cross_entropy(
     labels: Tensor,
     label_smoothing: float = 0.0,
     consistency: float = 0.0,
+    bias: Tensor | None = None,
 ) -> ProjectionLoss:
-    """Cross-entropy of softmax(hidden @ weight.T) against labels, summed over tokens.
+    """Cross-entropy of softmax(hidden @ weight.T + bias) against labels, summed over tokens.
 
     Smoothing spreads `label_smoothing` of the target evenly over the vocabulary. With
     `consistency` a, the second half of hidden and labels is the first once more, and the loss has
     a/2 (KL(p || q) + KL(q || p)) for each token. Only `loss_sum` carries a gradient.
-    hidden: (N, D), weight: (V, D), labels: (N,)
+    hidden: (N, D), weight: (V, D), labels: (N,), bias: (V,)
     """
+    if bias is not None:  # a bias is the weight of an input that is always 1
+        hidden = torch.cat((hidden, hidden.new_ones(len(hidden), 1)), 1)
+        weight = torch.cat((weight, bias[:, None]), 1)
     if torch.is_autocast_enabled(hidden.device.type):
         dtype = torch.get_autocast_dtype(hidden.device.type)
         hidden, weight = hidden.to(dtype), weight.to(dtype)

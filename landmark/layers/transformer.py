@@ -74,12 +74,19 @@ class DecoderBlock(nn.Module):
     """Masked self-attention, attention to the encoder's memory, then feed-forward."""
 
     def __init__(
-        self, hidden_size: int, inner_size: int, num_heads: int, dropout: float, pre_norm: bool
+        self,
+        hidden_size: int,
+        inner_size: int,
+        num_heads: int,
+        dropout: float,
+        pre_norm: bool,
+        *,
+        activation: ActivationName = "relu",
     ) -> None:
         super().__init__()
         self.attention = MultiHeadAttention(hidden_size, num_heads)
         self.cross_attention = MultiHeadAttention(hidden_size, num_heads)
-        self.feedforward = FeedForward(hidden_size, inner_size)
+        self.feedforward = FeedForward(hidden_size, inner_size, activation)
         self.around_attention = Residual(hidden_size, dropout, pre_norm)
         self.around_cross_attention = Residual(hidden_size, dropout, pre_norm)
         self.around_feedforward = Residual(hidden_size, dropout, pre_norm)

@@ -19,15 +19,19 @@ class TranslationModel(nn.Module, ABC):
     source_embedding: nn.Embedding
     target_embedding: nn.Embedding
     output: nn.Linear
-    """From a hidden state to logits; without bias, so that a loss may take its weight."""
+    """From a hidden state to logits; without bias, unless a model asks for one."""
 
-    def add_vocabulary(self, size: int | None, width: int, tied: Tied) -> None:
+    def add_vocabulary(
+        self, size: int | None, width: int, tied: Tied, *, bias: bool = False
+    ) -> None:
         """Make both embeddings and the output layer, of one matrix, of two or of three."""
         if size is None:
             raise UserError("model.vocab_size is not set: give it, or a tokenizer to take it from")
         self.target_embedding = _embedding(size, width)
         self.source_embedding = self.target_embedding if tied == "all" else _embedding(size, width)
-        self.output = nn.Linear(width, size, bias=False)
+        self.output = nn.Linear(width, size, bias=bias)
+        if bias:
+            nn.init.zeros_(self.output.bias)
         if tied == "none":
             nn.init.xavier_uniform_(self.output.weight)
         else:

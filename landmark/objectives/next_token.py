@@ -1,13 +1,13 @@
-"""Predict each next token of running text, with a state carried from chunk to chunk.
+"""Predict each next token of running text: of passages, or of streams with a carried state.
 
-Truncated backpropagation through time (Williams & Peng 1990): the state that a chunk ends in is
-where its stream's next chunk begins, but no gradient goes back through it. A model without such a
-state carries an empty one.
+GPT reads each passage on its own. A recurrent model reads streams, by truncated backpropagation
+through time (Williams & Peng 1990): the state that a chunk ends in is where its stream's next chunk
+begins, but no gradient goes back through it.
 """
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Protocol, cast
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -20,8 +20,8 @@ State = tuple[Tensor, ...]
 """What a model carries for B streams: tensors of which dimension 1 is the stream. (L, B, …)"""
 
 
-class LanguageModel(Protocol):
-    """What the objective asks of a model."""
+class StreamModel(Protocol):
+    """What reading streams asks of a model."""
 
     output: nn.Linear
 
@@ -33,25 +33,20 @@ class LanguageModel(Protocol):
 
 
 class NextTokenObjective(Objective):
-    """One player, one turn a batch; losses are summed over tokens.
+    """On passages. One player, one turn a batch; losses are summed over tokens."""
 
-    What it carries is saved stream by stream, so that a run goes on with the same states in any
-    number of parts and processes.
-    """
-
-    def __init__(self, model: LanguageModel, of_characters: bool = False) -> None:
+    def __init__(self, model: Any, of_characters: bool = False) -> None:
         self.model, self.of_characters = model, of_characters
-        self.players = {"model": cast(nn.Module, model)}
-        self._training, self._validation = _Carried(), _Carried()
+        self.players = {"model": model}
 
-    def turns(self, batch: TextBatch, step: int) -> Iterator[Turn]:
-        loss = self._read(batch, self._training)
+    def turns(self, batch: Any, step: int) -> Iterator[Turn]:
+        loss = self._read(batch, learning=True)
         yield Turn("model", loss.loss_sum, batch.num_tokens, {"accuracy": loss.correct})
 
     @torch.no_grad()
-    def measure(self, batch: TextBatch) -> Mapping[str, tuple[float, float]]:
+    def measure(self, batch: Any) -> Mapping[str, tuple[float, float]]:
         """Cross-entropy in nats, in bits for characters, and the share of tokens guessed right."""
-        loss = self._read(batch, self._validation)
+        loss = self._read(batch, learning=False)
         nats, count = loss.nll_sum.item(), batch.num_tokens
         measured = {"loss": (nats, count), "accuracy": (loss.correct.item(), count)}
         if self.of_characters:
@@ -61,6 +56,24 @@ class NextTokenObjective(Objective):
     def summarize(self, means: Mapping[str, float]) -> dict[str, float]:
         """A validation's means, and the perplexity: among how many it was as good as guessing."""
         return {**means, "perplexity": math.exp(min(700.0, means["loss"]))}
+
+    def _read(self, batch: Any, learning: bool) -> ProjectionLoss:
+        hidden = self.model(batch.tokens, batch.packing)
+        return projected_cross_entropy(hidden, self.model.output.weight, batch.labels)
+
+
+class StreamObjective(NextTokenObjective):
+    """The same on streams.
+
+    What it carries is saved stream by stream, so that a run goes on with the same states in any
+    number of parts and processes.
+    """
+
+    model: StreamModel
+
+    def __init__(self, model: Any, of_characters: bool = False) -> None:
+        super().__init__(model, of_characters)
+        self._training, self._validation = _Carried(), _Carried()
 
     def state_dict(self) -> dict[str, Tensor]:
         """The state of each of this process's streams, by the stream's number."""
@@ -82,8 +95,9 @@ class NextTokenObjective(Objective):
             for stream, tensors in streams.items()
         }
 
-    def _read(self, batch: TextBatch, carried: "_Carried") -> ProjectionLoss:
+    def _read(self, batch: TextBatch, learning: bool) -> ProjectionLoss:
         """Go on from where the streams were left, and leave them where the batch ends."""
+        carried = self._training if learning else self._validation
         before = self.model.begin(len(batch.inputs))
         if not batch.begins:
             before = carried.take(batch.streams, before)

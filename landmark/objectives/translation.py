@@ -67,5 +67,7 @@ class TranslationObjective(Objective):
         self, batch: TranslationBatch, smoothing: float, consistency: float = 0.0
     ) -> ProjectionLoss:
         hidden = self.model(batch.source, batch.source_packing, batch.target, batch.target_packing)
-        weight = self.model.output.weight
-        return projected_cross_entropy(hidden, weight, batch.labels, smoothing, consistency)
+        output = self.model.output
+        return projected_cross_entropy(
+            hidden, output.weight, batch.labels, smoothing, consistency, output.bias
+        )

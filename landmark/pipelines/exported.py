@@ -13,6 +13,7 @@ from torch import Tensor
 import landmark
 from landmark.core.errors import UserError
 from landmark.core.storage import read_signed, write_durably
+from landmark.data.foreign.sentencepiece import SentencePieceTokenizer
 from landmark.data.tokenizer import SubwordTokenizer
 from landmark.decoding.request import Request
 from landmark.decoding.speaker import Hypothesis, penalize
@@ -27,11 +28,12 @@ from landmark.layers.packing import Packing
 from landmark.models.recurrent.seq2seq import Seq2seq
 from landmark.models.transformer.translator import Translator
 from landmark.pipelines.engine import BATCH_TOKENS, Engine, TorchEngine, batches_of
+from landmark.pipelines.huggingface.exporting import export_to_hf
 from landmark.pipelines.translation import TranslationPipeline
 from landmark.recipes.training import check_assets, load_config
 from landmark.recipes.translation import TranslationRun
 
-TARGETS = ("ctranslate2", "onnx")
+TARGETS = ("ctranslate2", "onnx", "hf")
 ENGINES = ("ctranslate2", "ctranslate2-int8", "onnx")
 _TOKENIZER = "tokenizer.json"
 # So small that scores stay log-probabilities, but not 0, which would let CTranslate2 stop before
@@ -52,9 +54,11 @@ def export_run(
         raise UserError(f"no export to {target!r}: choose from {', '.join(TARGETS)}")
     if int8 and target != "ctranslate2":
         raise UserError("int8 goes with ctranslate2 only")
-    library("onnx" if target == "onnx" else target)
     opened = Run.open(Path(run))
     folder = output or export_folder(opened, target + "-int8" * int8)
+    if target == "hf":
+        return export_to_hf(opened, folder, checkpoint)
+    library("onnx" if target == "onnx" else target)
     refuse_foreign(folder.resolve())
     pipeline = _open(opened, checkpoint)
     model, source = pipeline.model, pipeline.checkpoint
@@ -305,9 +309,14 @@ def _open(run: Run, checkpoint: str | None) -> TranslationPipeline:
     """A translation run with its model on the processor."""
     config = load_config(run)
     if not isinstance(config, TranslationRun):
-        raise UserError(f"{run.folder}: is a run of task {config.task!r}, which has no export")
+        raise UserError(
+            f"{run.folder}: is a run of task {config.task!r}, which has no export but to hf"
+        )
     check_assets(run)
-    return TranslationPipeline(run, config, checkpoint, "cpu")
+    pipeline = TranslationPipeline(run, config, checkpoint, "cpu")
+    if isinstance(pipeline.tokenizer, SentencePieceTokenizer):
+        raise UserError(f"{run.folder}: has a vocabulary of SentencePiece: only --to hf takes it")
+    return pipeline
 
 
 def _digest(checkpoint: Path) -> str:

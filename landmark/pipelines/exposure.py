@@ -26,5 +26,5 @@ def measure_pairs(pipeline: TranslationPipeline, given: Sequence[Pair]) -> tuple
 
 
 def _fits(pipeline: TranslationPipeline, source: str, target: str) -> bool:
-    (tokens,) = pipeline.tokenizer.encode([pipeline.target_form().read(target)])
+    (tokens,) = pipeline.tokenizer.encode_targets([pipeline.target_form().read(target)])
     return pipeline.fits(source) and len(tokens) < pipeline.config.model.max_length

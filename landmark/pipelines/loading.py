@@ -7,14 +7,24 @@ from typing import Any, Literal, overload
 from landmark.core.errors import UserError
 from landmark.engine.run import Run
 from landmark.pipelines.exported import load_engine
+from landmark.pipelines.filling import FillingPipeline
 from landmark.pipelines.generation import GenerationPipeline
 from landmark.pipelines.translation import TranslationPipeline
+from landmark.pipelines.understanding import UnderstandingPipeline
 from landmark.recipes.language_model import LanguageModelRun
+from landmark.recipes.masked_language_model import MaskedLanguageModelRun
 from landmark.recipes.training import check_assets, load_config
 from landmark.recipes.translation import TranslationRun
+from landmark.recipes.understanding import UnderstandingRun
 
 Folder = str | Path
-_COMMANDS = {"translation": "landmark translate", "language-model": "landmark generate"}
+_Usable = TranslationRun | LanguageModelRun | MaskedLanguageModelRun | UnderstandingRun
+_COMMANDS = {
+    "translation": "landmark translate",
+    "language-model": "landmark generate",
+    "masked-language-model": "landmark fill",
+    "understanding": "landmark predict",
+}
 
 
 @overload
@@ -45,6 +55,26 @@ def load(
     checkpoint: str | None = None,
     device: str = "auto",
     *,
+    task: Literal["understanding"],
+) -> UnderstandingPipeline: ...
+
+
+@overload
+def load(
+    run: Folder,
+    checkpoint: str | None = None,
+    device: str = "auto",
+    *,
+    task: Literal["masked-language-model"],
+) -> FillingPipeline: ...
+
+
+@overload
+def load(
+    run: Folder,
+    checkpoint: str | None = None,
+    device: str = "auto",
+    *,
     ensemble: Sequence[Folder] = (),
     engine: str = "torch",
 ) -> Any: ...
@@ -58,7 +88,7 @@ def load(
     ensemble: Sequence[Folder] = (),
     engine: str = "torch",
     task: str | None = None,
-) -> TranslationPipeline | GenerationPipeline:
+) -> TranslationPipeline | GenerationPipeline | UnderstandingPipeline | FillingPipeline:
     """Open a trained run; `checkpoint`: averaged, best, latest or a step (default: first there).
 
     What comes out is what the run was trained for; with a `task`, nothing else may.
@@ -66,9 +96,14 @@ def load(
     other than torch searches with the run's export (see `landmark export`).
     """
     opened, config = _open(run, task)
-    if isinstance(config, LanguageModelRun):
+    if not isinstance(config, TranslationRun):
         if ensemble or engine != "torch":
-            raise UserError(f"{run}: a language model has neither an ensemble nor an engine")
+            kind = "fine-tuned" if isinstance(config, UnderstandingRun) else "language"
+            raise UserError(f"{run}: a {kind} model has neither an ensemble nor an engine")
+        if isinstance(config, UnderstandingRun):
+            return UnderstandingPipeline(opened, config, checkpoint, device)
+        if isinstance(config, MaskedLanguageModelRun):
+            return FillingPipeline(opened, config, checkpoint, device)
         return GenerationPipeline(opened, config, checkpoint, device)
     pipeline = TranslationPipeline(opened, config, checkpoint, device)
     if ensemble and engine != "torch":
@@ -83,11 +118,11 @@ def load(
     return pipeline
 
 
-def _open(run: Folder, task: str | None) -> tuple[Run, TranslationRun | LanguageModelRun]:
+def _open(run: Folder, task: str | None) -> tuple[Run, _Usable]:
     """A run that is whole and of the task that is asked for."""
     opened = Run.open(Path(run))
     config = load_config(opened)
-    if not isinstance(config, TranslationRun | LanguageModelRun):
+    if not isinstance(config, _Usable):
         raise UserError(f"{run}: is a run of task {config.task!r}, which has no pipeline")
     if task not in (None, config.task):
         raise UserError(
@@ -99,7 +134,7 @@ def _open(run: Folder, task: str | None) -> tuple[Run, TranslationRun | Language
 
 def _check_alike(one: TranslationPipeline, other: TranslationPipeline) -> None:
     """Only what speaks of the same tokens in the same languages can be averaged."""
-    if one.tokenizer.backend.to_str() != other.tokenizer.backend.to_str():
+    if one.tokenizer.to_text() != other.tokenizer.to_text():
         raise UserError(
             f"{other.run.folder}: has another vocabulary than {one.run.folder}: an ensemble needs "
             "runs of one tokenizer (train with tokenizer.file=RUN/tokenizer.json)"

@@ -10,22 +10,22 @@ from torch import Tensor
 
 from landmark.core.errors import UserError
 from landmark.core.runtime import choose_device, derive_seed
+from landmark.data.foreign.sentencepiece import load_subwords
 from landmark.data.pairs import pack_sources
 from landmark.data.preparation import WORDS
 from landmark.data.text_file import is_valid
 from landmark.data.text_form import TextForm
-from landmark.data.tokenizer import SubwordTokenizer, words_of
+from landmark.data.tokenizer import words_of
 from landmark.decoding.constraints import tokens_needed
 from landmark.decoding.request import Request
 from landmark.decoding.speaker import Hypothesis
 from landmark.decoding.stepwise import SamplingConfig
-from landmark.engine.checkpoint import load_module
 from landmark.engine.run import Run
-from landmark.engine.session import load_player
 from landmark.models.translation import TranslationModel
 from landmark.pipelines.engine import Engine, TorchEngine
 from landmark.pipelines.glossary import Glossary
 from landmark.probes.attention import cross_attention
+from landmark.recipes.training import load_weights
 from landmark.recipes.translation import TranslationRun, build_model
 
 Place = Callable[[int], str]
@@ -68,21 +68,15 @@ class TranslationPipeline:
     ) -> None:
         self.run, self.config = run, config
         self.device = choose_device(device)
-        self.tokenizer = SubwordTokenizer.load(run.folder / "tokenizer.json")
-        if len(self.tokenizer) != config.model.vocab_size:
-            raise UserError(
-                f"{run.folder}: the vocabulary does not match: the model has "
-                f"{config.model.vocab_size} entries, tokenizer.json has {len(self.tokenizer)}"
-            )
+        self.tokenizer = load_subwords(run.folder / "tokenizer.json")
         source, target = config.data.languages
         self.source_form = TextForm(config.tokenizer.form, source)
         self.target_forms = {
             language: TextForm(config.tokenizer.form, language)
             for language in config.data.tags or (target,)
         }
-        self.checkpoint = run.find_checkpoint(checkpoint)
         self.model = build_model(config.model).eval()
-        load_module(self.model, load_player(self.checkpoint, "model"), self.checkpoint)
+        self.checkpoint = load_weights(self.model, run, checkpoint, len(self.tokenizer))
         self.model.to(self.device)
         self.use([self.model])
 
@@ -209,22 +203,31 @@ class TranslationPipeline:
         """Source texts as the model reads them, after the tag of the language asked for."""
         tag = [self.tokenizer.tag(form.language)] if self.config.data.tags else []
         read = [self.source_form.read(text) for text in texts]
-        return [tag + source for source in self._encode(read, place, first_number, len(tag))]
+        encode = self.tokenizer.encode
+        return [
+            tag + source for source in self._encode(encode, read, place, first_number, len(tag))
+        ]
 
     def encode_targets(
         self, texts: Sequence[str], form: TextForm, place: Place, first_number: int = 1
     ) -> list[list[int]]:
         """Given translations as the model would say them."""
-        return self._encode([form.read(text) for text in texts], place, first_number)
+        read = [form.read(text) for text in texts]
+        return self._encode(self.tokenizer.encode_targets, read, place, first_number)
 
     def _encode(
-        self, texts: Sequence[str], place: Place, first_number: int, room: int = 0
+        self,
+        encode: Callable[[Sequence[str]], list[list[int]]],
+        texts: Sequence[str],
+        place: Place,
+        first_number: int,
+        room: int = 0,
     ) -> list[list[int]]:
         limit = self.config.model.max_length - 1 - room
         for number, text in enumerate(texts, first_number):
             if not is_valid(text):
                 raise UserError(f"{place(number)} is not valid UTF-8")
-        encoded = self.tokenizer.encode(texts)
+        encoded = encode(texts)
         for number, (text, tokens) in enumerate(zip(texts, encoded, strict=True), first_number):
             if len(tokens) > limit:
                 raise UserError(
@@ -241,7 +244,7 @@ class TranslationPipeline:
             return ()
 
         def encode(terms: Sequence[str]) -> list[list[int]]:
-            return self.tokenizer.encode([form.read(term) for term in terms])
+            return self.tokenizer.encode_targets([form.read(term) for term in terms])
 
         return glossary.phrases(text, encode, self.config.model.max_length - 1)
 

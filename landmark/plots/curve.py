@@ -1,14 +1,23 @@
 """Training curves of one or several runs, from their logs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter
 
-Records = Sequence[Mapping[str, Any]]
+from landmark.pipelines.inspection.loss import Records, loss_points
+from landmark.plots.figure import save_figure
+
+Measure = Literal["step", "tokens", "minutes"]
+_AXES = {"step": "step", "tokens": "tokens trained on", "minutes": "minutes of training"}
 _STYLES = ("-", "--", ":", "-.")  # one a player
+_KINDS: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    ("train", "training", {"alpha": 0.5}),
+    ("valid", "validation", {"marker": "o", "markersize": 3}),
+)
 
 
 def save_curves(logs: Mapping[str, Records], path: Path) -> None:
@@ -16,36 +25,47 @@ def save_curves(logs: Mapping[str, Records], path: Path) -> None:
     figure = Figure(figsize=(11, 4.5), layout="constrained")
     by_step, by_time = figure.subplots(1, 2, sharey=True)
     for number, (name, records) in enumerate(logs.items()):
-        timed = [record for record in records if "seconds" in record]
-        known = [record["step"] for record in timed]
-        minutes = [record["seconds"] / 60 for record in timed]
-        for kind, word, look in (
-            ("train", "training", {"alpha": 0.5}),
-            ("valid", "validation", {"marker": "o", "markersize": 3}),
-        ):
-            curves = _losses([record for record in records if record["kind"] == kind])
-            for (loss, (steps, values)), style in zip(curves.items(), _STYLES, strict=False):
-                look = {**look, "color": f"C{number}", "linestyle": style}
-                by_step.plot(steps, values, label=f"{name}: {word} {loss}", **look)
-                if timed:  # a validation lies between two records that have a time
-                    by_time.plot(np.interp(steps, known, minutes), values, **look)
+        _draw(by_step, name, records, "step", f"C{number}")
+        _draw(by_time, name, records, "minutes", f"C{number}")
     by_step.set(xlabel="step", ylabel="loss")
-    by_time.set(xlabel="minutes of training")
-    if by_step.lines:
-        by_step.legend(fontsize=8)
+    by_time.set(xlabel=_AXES["minutes"])
+    _add_legend(by_step)
     figure.savefig(path, dpi=150)
 
 
-def _losses(records: Records) -> dict[str, tuple[list[int], list[float]]]:
-    """Steps and values of the loss; of each player's (`generator_loss`) where there are several."""
-    curves: dict[str, tuple[list[int], list[float]]] = {}
-    for record in records:
-        # The plain loss where it is logged: it compares with validation.
-        losses = {"loss": record.get("nll", record.get("loss"))}
-        losses |= {k.replace("_", " "): v for k, v in record.items() if k.endswith("_loss")}
-        for name, value in losses.items():
-            if value is not None:
-                steps, values = curves.setdefault(name, ([], []))
-                steps.append(record["step"])
-                values.append(value)
-    return curves
+def save_losses(
+    logs: Mapping[str, Records], by: Measure, path: Path, logarithmic: bool = False
+) -> None:
+    """The same against one measure of how far a training is; if wished, both axes by powers."""
+    figure = Figure(figsize=(8, 5), layout="constrained")
+    axes = figure.subplots()
+    for number, (name, records) in enumerate(logs.items()):
+        _draw(axes, name, records, by, f"C{number}")
+    if logarithmic:
+        axes.set(xscale="log", yscale="log")
+    if by == "tokens":
+        axes.xaxis.set_major_formatter(EngFormatter())
+    axes.set(xlabel=_AXES[by], ylabel="loss, nats")
+    axes.grid(alpha=0.3, which="both" if logarithmic else "major")
+    _add_legend(axes)
+    save_figure(figure, path)
+
+
+def _draw(axes: Axes, name: str, records: Records, by: Measure, colour: str) -> None:
+    for kind, word, look in _KINDS:
+        curves = loss_points(records, kind)  # type: ignore[arg-type]
+        for (loss, points), style in zip(curves.items(), _STYLES, strict=False):
+            drawn = [point for point in points if by in point]
+            if drawn:
+                axes.plot(
+                    [point[by] for point in drawn],
+                    [point["loss"] for point in drawn],
+                    label=f"{name}: {word} {loss}",
+                    **{**look, "color": colour, "linestyle": style},
+                )
+
+
+def _add_legend(axes: Axes) -> None:
+    if axes.lines:
+        for text in axes.legend(fontsize=8).get_texts():
+            text.set_parse_math(False)  # a "$" in a run's name is no formula

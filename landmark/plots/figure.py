@@ -8,14 +8,17 @@ from matplotlib.figure import Figure
 from landmark.core.errors import UserError
 from landmark.core.storage import beside, write_durably
 
+PAGE = "html"
 
-def check_figure(path: Path) -> None:
-    """Refuse, before the work, a place where no figure can be written."""
-    known = Figure().canvas.get_supported_filetypes()
+
+def check_figure(path: Path, as_page: bool = False) -> None:
+    """Refuse, before the work, a place where no figure can be written; `as_page`: HTML will do."""
+    known = {*Figure().canvas.get_supported_filetypes(), *([PAGE] if as_page else [])}
     if _ending(path) not in known:
+        endings = ".png, .svg, .pdf or .html" if as_page else ".png, .svg or .pdf"
         raise UserError(
             f"{path}: a figure cannot be written as {_ending(path)!r}: "
-            f"give a name that ends in .png, .svg or .pdf"
+            f"give a name that ends in {endings}"
         )
     if path.is_dir():
         raise UserError(f"{path}: is a folder: name the figure's file")
@@ -23,13 +26,27 @@ def check_figure(path: Path) -> None:
         raise UserError(f"{path}: the figure cannot be written: there is no folder {path.parent}")
 
 
+def is_page(path: Path) -> bool:
+    """Whether a figure is to be a page for the browser."""
+    return _ending(path) == PAGE
+
+
 def save_figure(figure: Figure, path: Path) -> None:
     """Draw; the file's ending chooses the format."""
     picture = io.BytesIO()
     figure.savefig(picture, format=_ending(path), dpi=150)
+    _write(path, picture.getvalue())
+
+
+def save_page(page: str, path: Path) -> None:
+    """Write a page for the browser."""
+    _write(path, page.encode())
+
+
+def _write(path: Path, content: bytes) -> None:
     partial = beside(path, "partial")
     try:
-        write_durably(partial, picture.getvalue())
+        write_durably(partial, content)
         partial.replace(path)
     except OSError as error:
         partial.unlink(missing_ok=True)

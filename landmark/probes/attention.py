@@ -55,3 +55,11 @@ def cross_attentions(model: TranslationModel, batch: TranslationBatch) -> list[T
         batch.target_packing.lengths.tolist(), batch.source_packing.lengths.tolist(), strict=True
     )
     return [grid[:, :, :time, :space] for grid, (time, space) in zip(weights, sizes, strict=True)]
+
+
+@torch.inference_mode()
+def self_attention(model: nn.Module, tokens: Tensor) -> Tensor:
+    """Weights from each token of a text to each, of a GPT or a BERT. (T,) -> (L, H, T, T)"""
+    with observed_attention(model) as seen:
+        model(tokens, Packing.full(1, len(tokens), tokens.device))
+    return torch.stack([weights[0][0] for weights in seen.values()]).float().cpu()

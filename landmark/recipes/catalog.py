@@ -63,6 +63,8 @@ class Task:
     """The names of all that `prepare` puts into a run folder."""
     assets: tuple[str, ...] = ()
     """Those of them that using the model depends on; the recipe keeps their digests."""
+    resolved: tuple[str, ...] = ()
+    """Settings that `prepare` fits to the data: a run goes on with them unless they are named."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +134,10 @@ def system_of(network: str) -> System:
 
 def load_catalog() -> None:
     """Import every module that registers something."""
+    import landmark.recipes.bert
     import landmark.recipes.gaussian
+    import landmark.recipes.gpt
     import landmark.recipes.language_model
     import landmark.recipes.seq2seq
-    import landmark.recipes.transformer  # noqa: F401
+    import landmark.recipes.transformer
+    import landmark.recipes.understanding  # noqa: F401

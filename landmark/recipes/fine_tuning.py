@@ -9,6 +9,7 @@ from torch import Tensor
 
 from landmark.core.configuration import as_values
 from landmark.core.errors import UserError
+from landmark.data.foreign.sentencepiece import load_subwords
 from landmark.data.tokenizer import SubwordTokenizer
 from landmark.engine.checkpoint import load_module, load_tensors, save_checkpoint
 from landmark.engine.run import Run
@@ -62,7 +63,7 @@ def save_initial(run: str, model: TranslationModel, folder: Path) -> None:
     """Put what `model` begins with into a run folder, with rows for new vocabulary entries."""
     checkpoint = Run.open(Path(run)).find_checkpoint()
     weights = load_player(checkpoint, "model")
-    tokenizer = SubwordTokenizer.load(folder / "tokenizer.json")
+    tokenizer = load_subwords(folder / "tokenizer.json")
     wanted = {name: tensor.shape for name, tensor in model.named_parameters()}
     for name, tensor in weights.items():
         if name in wanted and len(wanted[name]) == 2 and wanted[name][0] > len(tensor) > 0:

@@ -3,22 +3,24 @@
 import dataclasses
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
-from landmark.core.configuration import settings
+from landmark.core.configuration import default_key, settings
 from landmark.core.errors import UserError
-from landmark.data.loader import Loader
+from landmark.data.loader import Loader, Samples
 from landmark.data.running_text.character import CharacterTokenizer, load_tokenizer
 from landmark.data.running_text.document import (
     TextConfig,
     TextTokenizerConfig,
     data_digest,
+    document_beginning,
     prepare_text,
 )
 from landmark.data.running_text.stream import HeldOutSamples, StreamConfig, StreamSamples
+from landmark.data.running_text.window import HeldOutWindows, WindowSamples
 from landmark.data.shards import TokenStore
 from landmark.engine import distributed
 from landmark.engine.settings import TrainerConfig
@@ -28,7 +30,8 @@ from landmark.models.recurrent.language_model import (
     RecurrentLanguageModel,
     RecurrentLanguageModelConfig,
 )
-from landmark.objectives.next_token import NextTokenObjective
+from landmark.models.transformer.gpt import GPT, GPTConfig
+from landmark.objectives.next_token import NextTokenObjective, StreamObjective
 from landmark.optim.optimizer import OptimizerConfig, ScheduledOptimizer
 from landmark.optim.schedule import ScheduleConfig, learning_rate
 from landmark.recipes.catalog import (
@@ -42,6 +45,8 @@ from landmark.recipes.catalog import (
     recipe,
 )
 
+Model = RecurrentLanguageModelConfig | GPTConfig
+
 
 @settings
 class LanguageModelRun(RunConfig):
@@ -50,21 +55,34 @@ class LanguageModelRun(RunConfig):
     task: Literal["language-model"] = "language-model"
     data: TextConfig = dataclasses.field(default_factory=TextConfig)
     tokenizer: TextTokenizerConfig = dataclasses.field(default_factory=TextTokenizerConfig)
-    model: RecurrentLanguageModelConfig = dataclasses.field(
-        default_factory=RecurrentLanguageModelConfig
-    )
+    model: Annotated[
+        Model,
+        Field(discriminator="architecture"),
+        default_key("architecture", "recurrent"),
+    ] = dataclasses.field(default_factory=RecurrentLanguageModelConfig)
     batches: StreamConfig = dataclasses.field(default_factory=StreamConfig)
 
     @model_validator(mode="after")
     def _takes_no_more(self) -> "LanguageModelRun":
         if self.init_from:
             raise ValueError("init_from: only translators are fine-tuned: leave it out")
-        if self.trainer.sharded:
+        if isinstance(self.model, GPTConfig):
+            if self.batches.length > self.model.max_length:
+                raise ValueError(
+                    f"batches.length {self.batches.length} is more than the context, "
+                    f"model.max_length {self.model.max_length}"
+                )
+        elif self.trainer.sharded:
             raise ValueError(
                 "trainer.sharded: a recurrent layer needs all its weights at every step: leave it "
                 "out (several processes share the streams without it)"
             )
         return self
+
+
+def build_model(config: Model) -> RecurrentLanguageModel | GPT:
+    """The network of a configuration."""
+    return GPT(config) if isinstance(config, GPTConfig) else RecurrentLanguageModel(config)
 
 
 def prepare(config: LanguageModelRun, folder: Path, report: Report) -> LanguageModelRun:
@@ -81,29 +99,44 @@ def prepare(config: LanguageModelRun, folder: Path, report: Report) -> LanguageM
 def assemble(config: LanguageModelRun, folder: Path, device: torch.device) -> Assembly:
     """Model, objective, optimiser and loaders of a prepared run."""
     torch.manual_seed(config.seed)
-    model = RecurrentLanguageModel(config.model).to(device)
+    model = build_model(config.model).to(device)
     schedule = partial(
         learning_rate,
         config.schedule,
         hidden_size=config.model.hidden_size,
         max_steps=config.trainer.max_steps,
     )
-    training, validation = (
-        TokenStore(folder / "data" / s, verify=True) for s in ("train", "valid")
-    )
-    of_characters = isinstance(load_tokenizer(folder / "tokenizer.json"), CharacterTokenizer)
+    tokenizer = load_tokenizer(folder / "tokenizer.json")
+    is_gpt, of_characters = isinstance(model, GPT), isinstance(tokenizer, CharacterTokenizer)
+    training, validation = _samples(config, folder, document_beginning(config.data, tokenizer))
     ranks = {"rank": distributed.rank(), "world_size": distributed.world_size()}
     return Assembly(
-        objective=NextTokenObjective(model, of_characters),
+        objective=(NextTokenObjective if is_gpt else StreamObjective)(model, of_characters),
         optimizers={"model": ScheduledOptimizer(model, config.optimizer, schedule)},
         loader=Loader(
-            StreamSamples(training, config.batches, config.seed),
+            training,
             accumulate=config.trainer.accumulate,
             workers=config.batches.workers,
             **ranks,
         ),
-        validation=Loader(HeldOutSamples(validation, config.batches), **ranks),
+        validation=Loader(validation, **ranks),
     )
+
+
+def _samples(
+    config: LanguageModelRun, folder: Path, beginning: int | None
+) -> tuple[Samples, Samples]:
+    """What to train on and what to validate on: windows for GPT, streams for the others."""
+    training, validation = (
+        TokenStore(folder / "data" / s, verify=True) for s in ("train", "valid")
+    )
+    batches = config.batches
+    if isinstance(config.model, GPTConfig):
+        return (
+            WindowSamples(training, batches, config.seed, beginning),
+            HeldOutWindows(validation, batches, beginning),
+        )
+    return StreamSamples(training, batches, config.seed), HeldOutSamples(validation, batches)
 
 
 TASKS.add(

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 import yaml
+from torch import nn
 
 from landmark.core.configuration import (
     Origin,
@@ -25,8 +26,9 @@ from landmark.core.errors import UserError
 from landmark.core.runtime import choose_device, environment, set_threads
 from landmark.core.storage import storage_error
 from landmark.engine import distributed, sharding
+from landmark.engine.checkpoint import load_module
 from landmark.engine.run import LOCK, LOG, RECIPE, Run
-from landmark.engine.session import Session
+from landmark.engine.session import Session, load_player
 from landmark.engine.trainer import Report, Trainer
 from landmark.recipes.catalog import RECIPES, TASKS, Assembly, RunConfig, Task, load_catalog
 
@@ -208,6 +210,19 @@ def check_assets(run: Run) -> None:
             raise UserError(f"{path}: is not the one this run was trained with: put that one back")
 
 
+def load_weights(model: nn.Module, run: Run, checkpoint: str | None, vocabulary: int) -> Path:
+    """Give a model for use the weights of a run, whose tokenizer must be as large; from where."""
+    entries = model.get_parameter("output.weight").shape[0]
+    if vocabulary != entries:
+        raise UserError(
+            f"{run.folder}: the vocabulary does not match: the model has {entries} entries, "
+            f"tokenizer.json has {vocabulary}"
+        )
+    folder = run.find_checkpoint(checkpoint)
+    load_module(model, load_player(folder, "model"), folder)
+    return folder
+
+
 def _compare_threads(run: Run, report: Report) -> None:
     """Say so if a run goes on with another number of threads than it began with."""
     begun = run.read_recipe().get("environment", {}).get("threads")
@@ -229,6 +244,8 @@ def _continued(config: RunConfig, run: Run, named: set[str]) -> RunConfig:
     # Resolved when the run was prepared, some from the run that it began from.
     resolved = ("model.", "tokenizer.") if stored.init_from else ("model.vocab_size",)
     changed = {key: value for key, value in changed.items() if not key.startswith(resolved)}
+    for key in set(TASKS[stored.task].resolved) - named:
+        changed.pop(key, None)
     fixed = sorted(set(changed) - _FREE - (_DELIBERATE & named))
     if fixed:
         key = fixed[0]

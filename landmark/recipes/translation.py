@@ -10,13 +10,14 @@ from pydantic import Field, model_validator
 
 from landmark.core.configuration import default_key, settings
 from landmark.core.errors import UserError
+from landmark.data.foreign.sentencepiece import load_subwords
 from landmark.data.loader import Loader
 from landmark.data.pairs import BatchConfig, PairSamples
 from landmark.data.parallel_text import ParallelTextConfig
 from landmark.data.preparation import data_digest, prepare_translation
 from landmark.data.shards import TokenStore
 from landmark.data.splitting import SubwordSplitter
-from landmark.data.tokenizer import SubwordTokenizer, TokenizerConfig
+from landmark.data.tokenizer import TokenizerConfig
 from landmark.decoding.beam_search import SearchConfig
 from landmark.engine import distributed
 from landmark.engine.settings import TrainerConfig
@@ -93,7 +94,7 @@ def prepare(config: TranslationRun, folder: Path, report: Report) -> Translation
 
 def assemble(config: TranslationRun, folder: Path, device: torch.device) -> Assembly:
     """Model, objective, optimiser and loaders of a prepared run."""
-    tokenizer = SubwordTokenizer.load(folder / "tokenizer.json")
+    tokenizer = load_subwords(folder / "tokenizer.json")
     torch.manual_seed(config.seed)
     model = build_model(config.model).to(device)
     if config.init_from:

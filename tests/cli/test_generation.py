@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import sys
 import pytest
 
 import landmark
+import landmark.pipelines.generation
 from landmark.data.running_text.character import load_tokenizer
 from landmark.data.shards import TokenStore
 from landmark.engine.run import Run
@@ -21,14 +23,22 @@ SMALL = [
     "schedule.rate=0.02", "schedule.warmup_steps=1", "threads=1",
 ]  # fmt: skip
 
+CONTEXT = 40
+SMALL_GPT = [
+    *(setting for setting in SMALL if not setting.startswith("model.")),
+    "model.hidden_size=16", "model.num_heads=2", "model.num_layers=1",
+    f"model.max_length={CONTEXT}", "tokenizer.vocab_size=270",
+]  # fmt: skip
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A text of 90 lines as text.txt, and a model of it as run/."""
+    """A text of 90 lines as text.txt, and models of it as run/ and, a GPT, as gpt/."""
     folder = tmp_path_factory.mktemp("own")
     (folder / "text.txt").write_text(TEXT)
     text = ["data.corpus=files", f"data.text=['{folder / 'text.txt'}']"]
     landmark.train("language-model", folder / "run", [*SMALL, *text])
+    landmark.train("gpt", folder / "gpt", [*SMALL_GPT, *text])
     return folder
 
 
@@ -151,6 +161,7 @@ def test_several_samples_are_numbered(command, folder):
             "text": one.text,
             "log_probability": pytest.approx(one.log_probability),
             "tokens": 20,
+            "ending": "length",
         }
         for number, one in enumerate(written, 1)
     ]
@@ -170,12 +181,96 @@ def test_without_a_prompt_it_begins_with_a_line(command, folder):
         (["9", "--top-p", "2"], "--top-p"),
         (["9", "--temperature", "0", "--samples", "2"], "temperature 0 draws nothing"),
         (["9", "--temperature", "0", "--top-k", "3"], "temperature 0 draws nothing"),
+        (["9", "--prompts", "lines.txt"], "give a prompt or --prompts, not both"),
+        (["--prompts", "nowhere.txt"], "nowhere.txt: cannot be read"),
+        (["9", "--stop", ""], "a stop string is empty"),
+        (["9", "--repetition-penalty", "0"], "--repetition-penalty"),
+        (["9", "--batch-size", "0"], "--batch-size"),
+        (["9", "--int8"], "int8 is for a GPT"),
         (["9", "--checkpoint", "77"], "no checkpoint '77'"),
         (["9", "--device", "quark"], "device 'quark' is not usable here"),
     ],
 )
 def test_a_mistake_is_one_line(mistake, folder, words, said):
     assert said in mistake("generate", folder / "run", *words)
+
+
+def test_a_prompt_longer_than_the_context_is_one_line(mistake, folder):
+    said = mistake("generate", folder / "gpt", "x y" * CONTEXT)
+    assert f"tokens, but the model's context is {CONTEXT}: shorten it" in said
+
+
+def test_an_empty_file_of_prompts_is_one_line(mistake, folder, tmp_path):
+    (tmp_path / "lines.txt").write_text("")
+    said = mistake("generate", folder / "run", "--prompts", tmp_path / "lines.txt")
+    assert said == f"{tmp_path / 'lines.txt'}: is empty: give a prompt a line"
+
+
+def test_prompts_of_a_file_are_a_batch(command, folder, tmp_path):
+    (tmp_path / "lines.txt").write_text("99 green\n9\n")
+    words = ["generate", folder / "gpt", "--prompts", tmp_path / "lines.txt", "--length", 60]
+    written = landmark.load(folder / "gpt").generate(["99 green", "9"], 60, samples=2)
+    expected = "".join(f"--- {n} ---\n{w.prompt}{w.text}\n" for n, w in enumerate(written, 1))
+    for size in (1, 3, 16):
+        answer = command(*words, "--samples", 2, "--batch-size", size)
+        assert answer.out == expected, answer.err
+    records = [json.loads(line) for line in command(*words, "--samples", 2, "--json").lines]
+    assert [(r["prompt"], r["sample"]) for r in records] == [
+        ("99 green", 1), ("99 green", 2), ("9", 1), ("9", 2),
+    ]  # fmt: skip
+    assert [record["text"] for record in records] == [one.text for one in written]
+
+
+def test_texts_end_before_stop_strings(command, folder):
+    (free,) = landmark.load(folder / "gpt").generate("9", 100)
+    stop = free.text[10:12]
+    words = ["generate", folder / "gpt", "9", "--length", 100, "--stop", "no such", "--stop", stop]
+    text = free.text[: free.text.index(stop)]
+    assert command(*words).out == f"9{text}\n"
+    record = json.loads(command(*words, "--json").out)
+    assert (record["text"], record["ending"]) == (text, "stop")
+
+
+def test_a_stop_string_may_be_the_end_of_a_line(command, folder, monkeypatch):
+    seen = []
+    generate = landmark.pipelines.generation.GenerationPipeline.generate
+
+    def noted(self, *words, **options):
+        seen.extend(options["stop"])
+        return generate(self, *words, **options)
+
+    monkeypatch.setattr(landmark.pipelines.generation.GenerationPipeline, "generate", noted)
+    stops = [r"\n", r"a\tb", r"\\n", r"C:\x", "\\"]
+    words = [word for stop in stops for word in ("--stop", stop)]
+    command("generate", folder / "run", "9", "--length", 2, *words)
+    assert seen == ["\n", "a\tb", "\\n", r"C:\x", "\\"]
+
+
+def test_a_text_that_ends_at_once_is_the_prompt(command, folder):
+    (free,) = landmark.load(folder / "run").generate("9", 5)
+    answer = command("generate", folder / "run", "9", "--length", 5, "--stop", free.text[0])
+    assert answer.out == "9\n"
+
+
+def test_repetition_can_be_penalized(command, folder):
+    words = ["generate", folder / "gpt", "99 green", "--length", 30, "--temperature", 0]
+    pipeline = landmark.load(folder / "gpt")
+    (written,) = pipeline.generate("99 green", 30, sampling=None, repetition_penalty=2.0)
+    answer = command(*words, "--repetition-penalty", 2)
+    assert answer.out == f"99 green{written.text}\n"
+    assert answer.out != command(*words).out
+
+
+def test_speed_is_said_when_asked_for(command, folder):
+    answer = command("generate", folder / "gpt", "9", "--length", 20, "--speed")
+    assert re.fullmatch(r"20 tokens in [\d.]+ s: [\d,.]+ tokens a second\n", answer.err)
+    assert answer.out == command("generate", folder / "gpt", "9", "--length", 20).out
+
+
+def test_eight_bits_write_too(command, folder):
+    answer = command("generate", folder / "gpt", "9", "--length", 20, "--int8")
+    assert answer.code == 0
+    assert answer.out.startswith("9")
 
 
 def test_a_language_model_does_not_translate(mistake, folder, tmp_path):

@@ -2,12 +2,14 @@ import math
 
 import pytest
 import torch
+from transformers import RepetitionPenaltyLogitsProcessor
 
 from landmark.decoding.speaker import Hypothesis
 from landmark.decoding.stepwise import (
     SamplingConfig,
     choose_greedily,
     decode_stepwise,
+    penalize_repetition,
     restrict,
     sampler,
 )
@@ -141,3 +143,15 @@ def test_the_log_probability_of_a_sample_is_the_models_not_the_restricted_one(sp
         ended = () if len(hypothesis.tokens) == 4 else (speaker.end,)
         total = speaker.total(sentence, (*hypothesis.tokens, *ended))
         assert hypothesis.log_probability == pytest.approx(total, abs=1e-5)
+
+
+@pytest.mark.parametrize("penalty", [0.5, 1.0, 1.3, 5.0])
+def test_repetition_is_penalized_as_transformers_does(penalty: float) -> None:
+    generator = torch.Generator().manual_seed(2)
+    logits = 3 * torch.randn(4, 9, generator=generator)
+    logits[0, 0] = 0.0
+    said = torch.tensor([[0, 0, 3], [1, 2, 3], [8, 8, 8], [7, 0, 7]])
+    is_said = torch.zeros(4, 9, dtype=torch.bool).scatter(1, said, value=True)
+    expected = RepetitionPenaltyLogitsProcessor(penalty)(said, logits.clone())
+    assert torch.equal(penalize_repetition(logits, is_said, penalty), expected)
+    assert (expected != logits).any() == (penalty != 1)

@@ -1,15 +1,14 @@
 """The loop: the same step in any layout, two players, faults stopped before they do harm."""
 
 import math
-import os
 import shutil
-import subprocess
-import sys
 
 import pytest
 import torch
 from torch import nn
 
+from benchmarks.faults.group import torchrun
+from benchmarks.faults.journal import run_together
 from landmark.core.errors import TrainingError
 from landmark.core.turn import Objective, Turn
 from landmark.data.batch import PointBatch
@@ -253,47 +252,59 @@ def test_four_accumulated_parts_train_the_same_translator(undivided, tmp_path, t
     torch.testing.assert_close(divided, expected, atol=1e-5, rtol=0)
 
 
-def torchrun(folder, recipe, overrides, processes=2):
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-    command += [f"--nproc-per-node={processes}", "-m", "landmark", "train", recipe]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    words = [*command, "--run-directory", str(folder), *overrides]
-    return subprocess.run(words, capture_output=True, text=True, env=environment, timeout=300)  # noqa: PLW1510
+PLAYERS = ["threads=1", "trainer.max_steps=50", "data.batch_size=30", "optimizer.name=sgd"]
 
 
-def test_two_processes_train_the_same_translator(undivided, tmp_path, tiny):
-    result = torchrun(tmp_path / "two", "transformer-embedded", tiny + LAYOUT)
-    assert result.returncode == 0, result.stderr
-    torch.testing.assert_close(
-        weights_of(tmp_path / "two"), weights_of(undivided), atol=1e-5, rtol=0
-    )
-    logs = [Run(folder).read_log() for folder in (undivided, tmp_path / "two")]
+@pytest.fixture(scope="module")
+def two(tmp_path_factory, tiny):
+    """Runs of two processes, launched once for all of them, and the journals by the run's name."""
+    folder = tmp_path_factory.mktemp("two")
+    few = [*tiny, "data.valid_pairs=1", "trainer.max_steps=5"]
+    plan = {
+        "translator": ["transformer-embedded", *tiny, *LAYOUT],
+        "players": ["gan-gaussian", *PLAYERS],
+        "few": ["transformer-embedded", *few],
+    }
+    commands = [["train", *words, "--run", str(folder / name)] for name, words in plan.items()]
+    journals = run_together(folder / "journal", commands)
+    entries = {name: [journal[i] for journal in journals] for i, name in enumerate(plan)}
+    assert all(entry["code"] == 0 for pair in entries.values() for entry in pair)
+    return folder, entries
+
+
+def test_two_processes_train_the_same_translator(undivided, two):
+    divided = two[0] / "translator"
+    torch.testing.assert_close(weights_of(divided), weights_of(undivided), atol=1e-5, rtol=0)
+    logs = [Run(folder).read_log() for folder in (undivided, divided)]
     valid = [[r["loss"] for r in log if r["kind"] == "valid"] for log in logs]
     assert valid[0] == pytest.approx(valid[1], abs=1e-5)
 
 
-def test_two_processes_train_the_same_two_players(tmp_path):
-    settings = ["threads=1", "trainer.max_steps=50", "data.batch_size=30", "optimizer.name=sgd"]
-    train("gan-gaussian", tmp_path / "one", settings)
-    result = torchrun(tmp_path / "two", "gan-gaussian", settings)
-    assert result.returncode == 0, result.stderr
-    one, two = weights_of(tmp_path / "one"), weights_of(tmp_path / "two")
-    torch.testing.assert_close(two, one, atol=1e-5, rtol=0)
+def test_two_processes_train_the_same_two_players(two, tmp_path):
+    train("gan-gaussian", tmp_path / "one", PLAYERS)
+    one, both = weights_of(tmp_path / "one"), weights_of(two[0] / "players")
+    torch.testing.assert_close(both, one, atol=1e-5, rtol=0)
 
 
-def test_a_process_without_validation_sentences_keeps_in_step(tmp_path, tiny):
-    settings = [*tiny, "data.valid_pairs=1", "trainer.max_steps=5"]
-    result = torchrun(tmp_path / "two", "transformer-embedded", settings)
-    assert result.returncode == 0, result.stderr
-    assert result.stdout.split() == [str(tmp_path / "two")]  # only the first process speaks
+def test_a_process_without_validation_sentences_keeps_in_step(two):
+    log = Run(two[0] / "few").read_log()
+    assert [record["step"] for record in log if record["kind"] == "valid"] == [5]
+
+
+def test_only_the_first_process_speaks(two):
+    folder, entries = two
+    for name, (first, second) in entries.items():
+        assert first["stdout"].split() == [str(folder / name)]
+        assert second["stdout"] == ""
 
 
 def test_a_mistake_with_several_processes_is_answered_without_a_traceback(tmp_path, tiny):
     settings = [*tiny, "data.corpus=files", "data.source=[nowhere.en]", "data.target=[x.de]"]
-    result = torchrun(tmp_path / "two", "transformer-embedded", settings)
-    assert result.returncode
-    assert "landmark: nowhere.en: cannot be read" in result.stderr
-    assert "/recipes/training.py" not in result.stderr  # no frame of ours in a traceback
+    words = ["landmark", "train", "transformer-embedded", *settings, "--run-directory"]
+    with torchrun([*words, tmp_path / "two"], tmp_path / "said.txt") as group:
+        assert group.finish()
+    assert "landmark: nowhere.en: cannot be read" in group.text()
+    assert "/recipes/training.py" not in group.text()  # no frame of ours in a traceback
     assert not (tmp_path / "two").exists()
 
 

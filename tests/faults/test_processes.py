@@ -133,6 +133,18 @@ def meet_all(store, count=3):
         return set(threads.map(lambda number: _meet(store, number, count, 10), range(count)))
 
 
+def test_waiting_in_vain_shows_what_was_said_and_where_each_process_stood(tmp_path):
+    pause = ["-n1", "-r1", "-s", "print('said', flush=True)", "import time; time.sleep(600)"]
+    with torchrun(["timeit", *pause], tmp_path / "said.txt") as group:
+        group.await_condition(lambda: group.text().count("said") == 2, "two processes")
+        with pytest.raises(TimeoutError, match=r"waited 0\.1 seconds for a miracle") as failure:
+            group.await_condition(lambda: False, "a miracle", 0.1)
+    text = str(failure.value)
+    assert text.count("said\n") == 2
+    assert text.count("timeit.py") >= 2
+    assert "torch/distributed/elastic" in text
+
+
 def test_processes_started_anew_never_meet_the_dead():
     store = dist.HashStore()
     (first,) = meet_all(store)

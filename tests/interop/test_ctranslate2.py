@@ -8,6 +8,7 @@ import torch
 from landmark.core.errors import UserError
 from landmark.data.pairs import collate_pairs
 from landmark.interop.ctranslate2 import save_ctranslate2
+from landmark.models.transformer.translator import TransformerConfig, Translator
 
 ctranslate2 = pytest.importorskip("ctranslate2")
 
@@ -90,3 +91,15 @@ def test_a_missing_library_is_named(translator, tokenizer, tmp_path, monkeypatch
     monkeypatch.setitem(__import__("sys").modules, "ctranslate2.specs", None)
     with pytest.raises(UserError, match=r"ctranslate2 is not installed.*landmark\[deploy\]"):
         save_ctranslate2(translator, tokenizer, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "change", [{"activation": "swish"}, {"output_bias": True}, {"unsaid": (0,)}], ids=str
+)
+def test_what_it_cannot_hold_is_refused(change, tokenizer, tmp_path):
+    shape = {"hidden_size": 8, "inner_size": 8, "num_heads": 2, "max_length": 9}
+    layers = {"encoder_layers": 1, "decoder_layers": 1}
+    model = Translator(TransformerConfig(vocab_size=len(tokenizer), **shape, **layers, **change))
+    with pytest.raises(UserError, match=f"CTranslate2: a model with {next(iter(change))}"):
+        save_ctranslate2(model, tokenizer, tmp_path)
+    assert not list(tmp_path.iterdir())

@@ -2,10 +2,13 @@ import numpy as np
 import pytest
 import torch
 
+from landmark.core.errors import UserError
 from landmark.data.pairs import pack_sources
 from landmark.interop.onnx import DECODER, ENCODER, DecoderGraph, EncoderGraph, save_onnx
+from landmark.models.transformer.translator import TransformerConfig, Translator
 
 runtime = pytest.importorskip("onnxruntime")
+MARIAN = {"activation": "swish", "positions": "sinusoidal-halves", "output_bias": True}
 SOURCES = [[5, 6, 7, 8, 9], [10], [11, 12, 13]]
 
 
@@ -63,3 +66,27 @@ def test_onnx_runtime_computes_what_the_model_does(translator, tokenizer, tmp_pa
         logits, *cache = decoder.run(None, feed)
         np.testing.assert_allclose(logits, expected, atol=1e-4)
     assert cache[0].shape == (3, 3 * beams, 3, 4, 8)
+
+
+def marian(tokenizer, **changes):
+    torch.manual_seed(6)
+    shape = {"hidden_size": 24, "inner_size": 40, "num_heads": 3, "max_length": 40}
+    layers = {"encoder_layers": 2, "decoder_layers": 2}
+    config = TransformerConfig(
+        vocab_size=len(tokenizer), **shape, **layers, **{**MARIAN, **changes}
+    )
+    model = Translator(config).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn_like(parameter) * 0.2)
+    return model
+
+
+def test_marians_settings_are_computed_too(tokenizer):
+    test_the_padded_graphs_compute_what_the_model_does(marian(tokenizer), tokenizer)
+
+
+def test_tokens_that_are_never_said_are_refused(tokenizer, tmp_path):
+    with pytest.raises(UserError, match="tokens that are never said"):
+        save_onnx(marian(tokenizer, unsaid=(0,)), tmp_path)
+    assert not list(tmp_path.iterdir())

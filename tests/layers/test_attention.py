@@ -5,6 +5,7 @@ import torch
 from torch import nn
 
 from landmark.layers.attention import MultiHeadAttention, attention_weights
+from landmark.layers.cache import KeyValueCache, Veil
 from landmark.layers.packing import Packing
 
 WIDTH, HEADS = 24, 3
@@ -178,3 +179,51 @@ def test_each_projection_is_drawn_within_its_own_xavier_bound() -> None:
         assert matrix.std().item() == pytest.approx(bound / math.sqrt(3), rel=0.03)
     assert not attention.input.bias.any()
     assert not attention.output.bias.any()
+
+
+def test_dropped_weights_are_zero_and_the_others_scaled_up() -> None:
+    """Values that are one-hot by place make the output show the weights themselves."""
+    torch.manual_seed(0)
+    length, share = 12, 0.25
+    attention = MultiHeadAttention(length, 1, dropout=share)
+    with torch.no_grad():
+        attention.input.weight[2 * length :] = torch.eye(length)
+        attention.output.weight.copy_(torch.eye(length))
+    x, packing = torch.eye(length), Packing(torch.tensor([length]))
+    weights = attention.eval()(x, packing)
+    torch.testing.assert_close(weights.sum(-1), torch.ones(length))
+    draws = torch.stack([attention.train()(x, packing) for _ in range(50)])
+    is_dropped = draws.abs() < 1e-7
+    assert is_dropped.float().mean().item() == pytest.approx(share, abs=0.02)
+    expected = (weights / (1 - share)).expand_as(draws)
+    torch.testing.assert_close(draws[~is_dropped], expected[~is_dropped])
+
+
+def test_nothing_is_dropped_from_weights_after_training() -> None:
+    ours, _ = attention_pair()
+    dropping = MultiHeadAttention(WIDTH, HEADS, dropout=0.9)
+    dropping.load_state_dict(ours.state_dict())
+    x, packing = padded(TARGET, 1)[~is_padding(TARGET)], Packing(TARGET)
+    torch.testing.assert_close(dropping.eval()(x, packing), ours(x, packing))
+    assert not torch.allclose(dropping.train()(x, packing), ours(x, packing), atol=1e-2)
+
+
+@pytest.mark.parametrize("observed", [False, True], ids=["fused", "observed"])
+def test_steps_go_on_from_what_a_cache_took_up_while_reading(observed: bool) -> None:
+    """Against torch's layer over the whole: with a bias on keys that both must have alike."""
+    ours, reference = attention_pair()
+    ours.observer = (lambda weights: None) if observed else None
+    longest, steps = int(TARGET.max()), 3
+    x = padded(TARGET, 1)
+    veil = Veil(TARGET, longest, longest + steps, x)
+    head = WIDTH // HEADS
+    cache = KeyValueCache(len(TARGET), HEADS, longest + steps, head, x, veil=veil)
+    ours(x[~is_padding(TARGET)], Packing(TARGET), causal=True, cache=cache)
+    rows = [its[:length] for its, length in zip(x, TARGET.tolist(), strict=True)]
+    for step in range(steps):
+        new = torch.randn(len(TARGET), WIDTH, generator=torch.Generator().manual_seed(step))
+        rows = [torch.cat((row, token[None])) for row, token in zip(rows, new, strict=True)]
+        result = ours.step(new, cache)
+        for row, its in zip(rows, result, strict=True):
+            expected, _ = reference(row[-1:], row, row, need_weights=False)
+            torch.testing.assert_close(its, expected[0], **CLOSE)

@@ -1,6 +1,9 @@
+import math
+
+import pytest
 import torch
 
-from landmark.layers.cache import KeyValueCache, Memory
+from landmark.layers.cache import KeyValueCache, Memory, Veil
 
 ROWS, HEADS, LENGTH, SIZE = 4, 2, 5, 3
 
@@ -48,3 +51,46 @@ def test_a_memory_keeps_the_selected_sentences_with_their_masks() -> None:
     assert torch.equal(memory.values, values[[2, 0]])
     assert memory.visible is not None
     assert memory.visible.sum(-1).flatten().tolist() == [2, 4]
+
+
+def test_rows_may_become_more_than_there_were() -> None:
+    cache, keys, values = filled(2)
+    rows = torch.tensor([3, 0, 0, 1, 2, 3])
+    cache.select(rows)
+    new_keys, new_values = torch.randn(2, 6, HEADS, 1, SIZE)
+    seen_keys, seen_values = cache.append(new_keys, new_values)
+    assert torch.equal(seen_keys, torch.cat((keys[rows, :, :2], new_keys), 2))
+    assert torch.equal(seen_values, torch.cat((values[rows, :, :2], new_values), 2))
+
+
+def test_a_whole_text_is_taken_up_at_once() -> None:
+    _, keys, values = filled(0)
+    cache = KeyValueCache(ROWS, HEADS, LENGTH, SIZE, torch.zeros(1))
+    cache.append(keys[:, :, :3], values[:, :, :3])
+    seen_keys, seen_values = cache.append(keys[:, :, 3:4], values[:, :, 3:4])
+    assert cache.length == 4
+    assert torch.equal(seen_keys, keys[:, :, :4])
+    assert torch.equal(seen_values, values[:, :, :4])
+
+
+@pytest.mark.parametrize("rows", [[0, 1, 2], [2, 0], [1, 1, 0, 2]])
+def test_a_veil_hides_what_stands_behind_a_shorter_text(rows: list[int]) -> None:
+    lengths = [3, 1, 2]
+    veil = Veil(torch.tensor(lengths), 3, LENGTH, torch.zeros(1, dtype=torch.double))
+    veil.select(torch.tensor(rows))
+    for length in (3, 5):
+        bias = veil.bias(length)
+        assert bias.dtype == torch.double
+        assert bias.tolist() == [
+            [[[-math.inf if lengths[row] <= place < 3 else 0.0 for place in range(length)]]]
+            for row in rows
+        ]
+
+
+def test_a_cache_has_its_veils_bias_as_far_as_it_is_filled() -> None:
+    _, keys, values = filled(0)
+    veil = Veil(torch.tensor([1, 2, 2, 2]), 2, LENGTH, keys)
+    cache = KeyValueCache(ROWS, HEADS, LENGTH, SIZE, keys, veil=veil)
+    cache.append(keys[:, :, :3], values[:, :, :3])
+    assert cache.bias is not None
+    assert cache.bias.flatten(1).tolist() == [[0, -math.inf, 0], *[[0, 0, 0]] * 3]

@@ -2,6 +2,7 @@ import math
 
 import pytest
 import torch
+from torch import nn
 
 from landmark.layers.feedforward import FeedForward
 
@@ -27,3 +28,20 @@ def test_weights_are_xavier_and_biases_zero() -> None:
         assert layer.weight.abs().max() <= bound
         assert layer.weight.std().item() == pytest.approx(bound / math.sqrt(3), rel=0.02)
         assert not layer.bias.any()
+
+
+@pytest.mark.parametrize(
+    ("name", "reference"),
+    [
+        ("relu", nn.ReLU()),
+        ("gelu", nn.GELU()),
+        ("gelu-tanh", nn.GELU(approximate="tanh")),
+        ("swish", nn.SiLU()),
+    ],
+)
+def test_activations_are_torchs(name: str, reference: nn.Module) -> None:
+    torch.manual_seed(0)
+    network = FeedForward(5, 11, name).double()
+    x = 3 * torch.randn(7, 5, dtype=torch.double)
+    expected = network.contract(reference(network.expand(x)))
+    torch.testing.assert_close(network(x), expected, rtol=1e-12, atol=1e-12)

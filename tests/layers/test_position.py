@@ -54,6 +54,18 @@ def test_sinusoids_are_looked_up_by_position_and_are_no_weights() -> None:
     assert not module.state_dict()
 
 
+@pytest.mark.parametrize("width", [8, 7])
+def test_in_halves_all_sines_come_before_all_cosines(width: int) -> None:
+    table = SinusoidalPosition(20, width, halves=True)(torch.arange(20))
+    sines = (width + 1) // 2
+    for position in range(20):
+        for unit in range(width):
+            pair = unit if unit < sines else unit - sines
+            angle = position / 10_000 ** (2 * pair / width)
+            expected = math.sin(angle) if unit < sines else math.cos(angle)
+            assert table[position, unit].item() == pytest.approx(expected, abs=1e-6)
+
+
 def test_learned_positions_are_trained_rows_of_a_table() -> None:
     torch.manual_seed(0)
     module = LearnedPosition(400, 64)

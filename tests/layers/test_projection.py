@@ -71,6 +71,24 @@ def test_two_passes_equal_cross_entropy_and_both_divergences_of_torch(
     torch.testing.assert_close(weight.grad, expected_weight.grad, **exact)
 
 
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_a_bias_is_added_to_the_logits_and_learns(smoothing: float) -> None:
+    hidden, weight, labels = inputs()
+    bias = torch.linspace(-1, 1, VOCABULARY, dtype=torch.float64).requires_grad_()
+    ours = projected_cross_entropy(hidden, weight, labels, smoothing, bias=bias)
+    ours.loss_sum.backward()
+    other_hidden, other_weight, _ = inputs()
+    other_bias = bias.detach().clone().requires_grad_()
+    logits = F.linear(other_hidden, other_weight, other_bias)
+    expected = F.cross_entropy(logits, labels, label_smoothing=smoothing, reduction="sum")
+    expected.backward()
+    exact = {"rtol": 1e-10, "atol": 1e-10}
+    torch.testing.assert_close(ours.loss_sum, expected, **exact)
+    for mine, theirs in ((hidden, other_hidden), (weight, other_weight), (bias, other_bias)):
+        torch.testing.assert_close(mine.grad, theirs.grad, **exact)
+    assert ours.correct == (logits.argmax(1) == labels).sum()
+
+
 def test_two_equal_passes_do_not_diverge() -> None:
     hidden, weight, labels = inputs()
     once = projected_cross_entropy(hidden, weight, labels, 0.1)

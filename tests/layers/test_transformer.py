@@ -1,8 +1,12 @@
+from collections.abc import Callable
+
 import pytest
 import torch
-from torch import nn
+import torch.nn.functional as F
+from torch import Tensor, nn
 
 from landmark.layers.attention import MultiHeadAttention
+from landmark.layers.feedforward import ActivationName
 from landmark.layers.packing import Packing
 from landmark.layers.transformer import DecoderBlock, EncoderBlock, Residual
 
@@ -54,11 +58,14 @@ def test_encoder_block_equals_torchs_layer(pre_norm: bool) -> None:
 
 
 @norms
-def test_decoder_block_equals_torchs_layer(pre_norm: bool) -> None:
+@pytest.mark.parametrize(("name", "function"), [("relu", F.relu), ("swish", F.silu)])
+def test_decoder_block_equals_torchs_layer(
+    pre_norm: bool, name: ActivationName, function: Callable[[Tensor], Tensor]
+) -> None:
     torch.manual_seed(1)
-    ours = DecoderBlock(WIDTH, INNER, HEADS, 0.0, pre_norm)
+    ours = DecoderBlock(WIDTH, INNER, HEADS, 0.0, pre_norm, activation=name)
     reference = nn.TransformerDecoderLayer(
-        WIDTH, HEADS, INNER, dropout=0.0, batch_first=True, norm_first=pre_norm
+        WIDTH, HEADS, INNER, 0.0, function, batch_first=True, norm_first=pre_norm
     )
     copy_block(ours, reference)
     x, memory = torch.randn(3, 6, WIDTH), torch.randn(3, 7, WIDTH)

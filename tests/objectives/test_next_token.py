@@ -7,26 +7,28 @@ import torch
 import torch.nn.functional as F
 
 from landmark.core.runtime import derive_seed
-from landmark.data.batch import TextBatch
+from landmark.data.batch import PassageBatch, TextBatch
 from landmark.data.loader import Loader
 from landmark.data.running_text.stream import HeldOutSamples, StreamConfig, StreamSamples
 from landmark.data.shards import ShardWriter, TokenStore
 from landmark.engine.evaluator import evaluate
+from landmark.layers.packing import Packing
 from landmark.models.recurrent.language_model import (
     RecurrentLanguageModel,
     RecurrentLanguageModelConfig,
 )
-from landmark.objectives.next_token import NextTokenObjective
+from landmark.models.transformer.gpt import GPT, GPTConfig
+from landmark.objectives.next_token import NextTokenObjective, StreamObjective
 
 VOCABULARY = 9
 CPU = torch.device("cpu")
 
 
-def objective_of(cell: str = "lstm", **options: bool) -> NextTokenObjective:
+def objective_of(cell: str = "lstm", **options: bool) -> StreamObjective:
     torch.manual_seed(0)
     shape = {"embedding_size": 6, "hidden_size": 8, "num_layers": 2}
     config = RecurrentLanguageModelConfig(cell=cell, vocab_size=VOCABULARY, **shape)
-    return NextTokenObjective(RecurrentLanguageModel(config), **options)
+    return StreamObjective(RecurrentLanguageModel(config), **options)
 
 
 def store_of(tmp_path: Path, tokens: Sequence[int]) -> TokenStore:
@@ -46,7 +48,7 @@ def chunk(streams: tuple[int, ...], begins: bool, shift: int = 0, **options: boo
     return TextBatch(rows[:, :-1], rows[:, 1:], streams, begins, **options)
 
 
-def losses(objective: NextTokenObjective, *batches: TextBatch) -> list[float]:
+def losses(objective: StreamObjective, *batches: TextBatch) -> list[float]:
     return [next(objective.turns(batch, 1)).loss_sum.item() for batch in batches]
 
 
@@ -78,7 +80,7 @@ def test_gradients_do_not_go_back_into_the_chunk_before():
         torch.testing.assert_close(ours.grad, theirs.grad, rtol=1e-4, atol=1e-6)
 
 
-def state_after(objective: NextTokenObjective, *batches: TextBatch) -> dict[str, torch.Tensor]:
+def state_after(objective: StreamObjective, *batches: TextBatch) -> dict[str, torch.Tensor]:
     losses(objective, *batches)
     return objective.state_dict()
 
@@ -185,23 +187,30 @@ def test_a_uniform_model_has_the_perplexity_of_its_vocabulary():
     assert "bits_per_character" not in objective.measure(chunk((0,), True))  # it has subwords
 
 
-def test_a_model_that_carries_nothing_can_be_trained_too():
-    class Bigram(torch.nn.Module):
-        """Each token alone says what comes next."""
+def gpt_objective() -> NextTokenObjective:
+    torch.manual_seed(0)
+    shape = {"hidden_size": 8, "num_heads": 2, "num_layers": 2, "max_length": 12, "dropout": 0}
+    config = GPTConfig(vocab_size=VOCABULARY, attention_dropout=0, **shape)
+    return NextTokenObjective(GPT(config), of_characters=True)
 
-        def __init__(self):
-            super().__init__()
-            self.embedding = torch.nn.Embedding(VOCABULARY, 4)
-            self.output = torch.nn.Linear(4, VOCABULARY, bias=False)
 
-        def begin(self, rows):
-            return ()
-
-        def forward(self, tokens, state):
-            return self.embedding(tokens.flatten()), ()
-
-    objective = NextTokenObjective(Bigram())
-    first, second = losses(objective, chunk((0, 1), True), chunk((0, 1), False))
-    assert first == second
+def test_the_loss_of_passages_is_that_of_each_passage_read_alone():
+    objective, lengths = gpt_objective(), [5, 1, 12, 3]
+    tokens = torch.tensor(random_tokens(sum(lengths)))
+    labels = tokens.roll(-1)
+    batch = PassageBatch(tokens, labels, Packing(torch.tensor(lengths)))
+    (turn,) = objective.turns(batch, 1)
+    expected, correct = 0.0, 0
+    for passage, its_labels in zip(tokens.split(lengths), labels.split(lengths), strict=True):
+        alone = Packing.full(1, len(passage))
+        logits = objective.model.logits(objective.model(passage, alone))
+        expected += F.cross_entropy(logits, its_labels, reduction="sum").item()
+        correct += int((logits.argmax(1) == its_labels).sum())
+    assert turn.weight == 21
+    assert turn.loss_sum.item() == pytest.approx(expected, rel=1e-5)
+    assert turn.metrics["accuracy"] == correct
+    assert objective.measure(batch)["bits_per_character"] == (
+        pytest.approx(expected / math.log(2), rel=1e-5),
+        21,
+    )
     assert objective.state_dict() == {}
-    objective.load_state_dict({})

@@ -111,7 +111,7 @@ def test_without_its_state_a_resumed_run_would_be_another(whole, settings, tmp_p
     """What the test above would not notice if states were not carried at all."""
     shutil.copytree(whole, tmp_path / "run")
     monkeypatch.setattr(
-        "landmark.objectives.next_token.NextTokenObjective.load_state_dict",
+        "landmark.objectives.next_token.StreamObjective.load_state_dict",
         lambda self, state: None,
     )
     train("language-model", tmp_path / "run", settings, resume="20")

@@ -20,6 +20,11 @@ from landmark.cli.options import (
 )
 from landmark.cli.translation.report import Report, System, print_json, print_tables
 from landmark.cli.translation.sentences import Reference, Source, check_sentences, read_sets
+from landmark.cli.understanding.evaluation import (
+    evaluate_understanding,
+    is_understanding,
+    refuse,
+)
 from landmark.core.errors import UserError
 
 if TYPE_CHECKING:
@@ -51,6 +56,10 @@ def evaluate(
     ] = None,
     source: Source = None,
     reference: Reference = None,
+    file: Annotated[
+        list[Path] | None,
+        typer.Option(help="Labelled examples, for a run that was fine-tuned on such."),
+    ] = None,
     join: Annotated[
         list[str] | None,
         typer.Option(help="Make long sentences: join N (or N-M) consecutive pairs to one, 1 to 6."),
@@ -80,9 +89,21 @@ def evaluate(
     checkpoint: Checkpoint = None,
     device: Device = "auto",
 ) -> None:
-    """Score a run on text it has never seen: BLEU, chrF and TER by sacrebleu, exact match."""
+    """Score a run on text it has never seen.
+
+    Translations by BLEU, chrF and TER (sacrebleu) and exact match; labels, numbers, tags and
+    answers by what their tasks are scored by. Intervals are of 95 %.
+    """
     from landmark.pipelines.loading import load
 
+    if is_understanding(run):
+        chosen = {"--source": source, "--reference": reference, "--join": join, "--beam": beam}
+        chosen |= {"--length-penalty": length_penalty, "--against": against, "--to": to}
+        refuse({**chosen, "--by-length": by_length, "--output": output})
+        evaluate_understanding(run, split, file, bootstrap, as_json, checkpoint, device)
+        return
+    if file:
+        raise UserError("--file: a translator is scored on --source and --reference")
     others = against or []
     check_sentences(split, source, reference)
     _check_statistics(test, bootstrap)

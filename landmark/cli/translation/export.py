@@ -11,7 +11,7 @@ from landmark.cli.options import Checkpoint, RunFolder
 
 def export(
     run: RunFolder,
-    to: Annotated[str, typer.Option(help="The format: ctranslate2 or onnx.")],
+    to: Annotated[str, typer.Option(help="The format: ctranslate2, onnx or hf.")],
     int8: Annotated[
         bool, typer.Option("--int8", help="Weights in 8 bits: a quarter of the size, faster.")
     ] = False,

@@ -5,17 +5,18 @@ knows no other: a character that is not in it is an error that says which and wh
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from tokenizers import Tokenizer
 
 from landmark.core.errors import UserError
 from landmark.core.storage import write_durably
 from landmark.data.tokenizer import SubwordTokenizer
 
-CHARACTERS = "characters"
+CHARACTERS, FOREIGN = "characters", "foreign"
 
 
 class UnknownCharacterError(UserError):
@@ -99,14 +100,51 @@ class RunningSubwords(SubwordTokenizer):
         return texts
 
 
+class ForeignSubwords(RunningSubwords):
+    """A vocabulary of somebody else's, which keeps its own special tokens.
+
+    `roles` says which of them does what: end (of a text), unknown, padding and so on.
+    """
+
+    end: int | None  # type: ignore[assignment]
+
+    def __init__(self, backend: Tokenizer, roles: Mapping[str, str]) -> None:
+        super().__init__(backend)
+        self.backend.no_padding()
+        self.backend.no_truncation()
+        self.roles = dict(roles)
+        self.end = backend.token_to_id(roles["end"]) if "end" in roles else None
+
+    @classmethod
+    def load(cls, path: Path) -> "ForeignSubwords":
+        """Read a tokenizer.json that `save` wrote."""
+        body = _read(path)
+        roles = body.get("roles")
+        try:
+            backend = Tokenizer.from_str(json.dumps(body.get("tokenizer")))
+        except Exception as error:  # the library raises plain Exception
+            raise UserError(f"{path}: not a tokenizer file: {error}") from None
+        if not isinstance(roles, dict) or any(
+            backend.token_to_id(str(token)) is None for token in roles.values()
+        ):
+            raise UserError(f"{path}: not a tokenizer file: its special tokens are not in it")
+        return cls(backend, roles)
+
+    def to_text(self) -> str:
+        body = {"kind": FOREIGN, "roles": self.roles, "tokenizer": json.loads(super().to_text())}
+        return json.dumps(body, ensure_ascii=False)
+
+
 TextTokenizer = CharacterTokenizer | RunningSubwords
 
 
 def load_tokenizer(path: Path) -> TextTokenizer:
     """The vocabulary that a tokenizer.json holds, of whichever kind it is."""
-    is_characters = _read(path).get("kind") == CHARACTERS
-    if is_characters:
+    kind = _read(path).get("kind")
+    if kind == CHARACTERS:
         return CharacterTokenizer.load(path)
+    if kind == FOREIGN:
+        return ForeignSubwords.load(path)
     return RunningSubwords(SubwordTokenizer.load(path).backend)
 
 

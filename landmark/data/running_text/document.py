@@ -23,6 +23,8 @@ from landmark.data.running_text.character import (
     UnknownCharacterError,
     load_tokenizer,
 )
+from landmark.data.running_text.reading import reading_digest, reading_documents
+from landmark.data.running_text.stdlib import stdlib_files
 from landmark.data.shards import ShardWriter
 from landmark.data.text_file import read_text
 from landmark.data.tokenizer import TokenizerConfig
@@ -38,14 +40,18 @@ _PIECE = 1 << 20  # characters encoded together, and a little more up to the lin
 class TextConfig:
     """Where text comes from."""
 
-    corpus: Literal["shakespeare", "files", "hello"] = "shakespeare"
-    """A million characters of Shakespeare, your own files, or one word."""
+    corpus: Literal["shakespeare", "reading", "stdlib", "files", "hello"] = "shakespeare"
+    """A million characters of Shakespeare, the small corpus that GPT and BERT read here, the
+    sources of Python's standard library, your own files, or one word."""
     text: tuple[str, ...] = ()
     """Files: plain or gzipped text in UTF-8, read as one text in this order."""
     valid_text: tuple[str, ...] = ()
     """Files to validate on; none: the last part of the text is held out."""
     validation: Annotated[float, Field(gt=0, lt=1)] = 0.1
     """The share of the text's characters to hold out."""
+    apart: bool = False
+    """Whether documents (files) are kept apart by an end-of-text token, as subwords have one; no
+    token looks back into another document."""
 
     @model_validator(mode="after")
     def _files_go_with_their_corpus(self) -> "TextConfig":
@@ -84,6 +90,8 @@ class Piece:
     text: str
     name: str
     first_line: int
+    begins: bool
+    """Whether the document begins with it."""
 
     def place(self, offset: int) -> str:
         """Where in the document a character of this piece stands."""
@@ -96,6 +104,10 @@ def data_digest(config: TextConfig) -> str:
         return fingerprint(HELLO)
     if config.corpus == "shakespeare":
         return text_digest("tinyshakespeare")
+    if config.corpus == "reading":
+        return reading_digest()
+    if config.corpus == "stdlib":
+        return fingerprint([_digest(str(path)) for path in stdlib_files()])
     return fingerprint([[_digest(name) for name in n] for n in (config.text, config.valid_text)])
 
 
@@ -122,14 +134,15 @@ def prepare_text(
     kept = total if validation else int(total * (1 - config.validation))
     tokenizer = _tokenizer(tokenizer_config, characters, _pieces(training, 0, kept), report)
     tokenizer.save(folder / "tokenizer.json")
-    tokens = _write(_pieces(training, 0, kept), tokenizer, folder / "data/train")
+    beginning = document_beginning(config, tokenizer)
+    tokens = _write(_pieces(training, 0, kept), tokenizer, folder / "data/train", beginning)
     if tokens < chunk + 1:
         raise UserError(
             f"{training[0].name}: the text is too short: {tokens:,} tokens to train on, but one "
             f"chunk takes {chunk + 1:,}: give more text, or a smaller batches.length"
         )
     held_out = _pieces(validation, 0, valid_total) if validation else _pieces(training, kept, total)
-    valid_tokens = _write(held_out, tokenizer, folder / "data/valid")
+    valid_tokens = _write(held_out, tokenizer, folder / "data/valid", beginning)
     if valid_tokens < 2:
         raise UserError(
             f"{(validation or training)[0].name}: the text is too short: {valid_tokens} tokens to "
@@ -141,6 +154,19 @@ def prepare_text(
     return len(tokenizer)
 
 
+def document_beginning(config: TextConfig, tokenizer: TextTokenizer) -> int | None:
+    """The token that each document begins with, if they are kept apart."""
+    if not config.apart:
+        return None
+    end = None if isinstance(tokenizer, CharacterTokenizer) else tokenizer.end
+    if end is None:
+        raise UserError(
+            "data.apart: the vocabulary has no end-of-text token to keep documents apart by: use "
+            "tokenizer.kind=subwords, or leave it out"
+        )
+    return end
+
+
 def _documents(config: TextConfig, report: Report) -> tuple[list[Document], list[Document]]:
     """What to train on and, unless that is a part of it, what to validate on."""
     if config.corpus == "hello":
@@ -148,6 +174,12 @@ def _documents(config: TextConfig, report: Report) -> tuple[list[Document], list
         return word, word
     if config.corpus == "shakespeare":
         return _files(plain_files("tinyshakespeare", report)), []
+    if config.corpus == "reading":
+        return [
+            Document(name, partial(_with_ends, lines)) for name, lines in reading_documents(report)
+        ], []
+    if config.corpus == "stdlib":
+        return _files(stdlib_files()), []
     if not config.text:
         raise UserError("there is no text to train on: give --text (data.text)")
     return _files(map(Path, config.text)), _files(map(Path, config.valid_text))
@@ -155,6 +187,10 @@ def _documents(config: TextConfig, report: Report) -> tuple[list[Document], list
 
 def _files(paths: Iterable[Path]) -> list[Document]:
     return [Document(str(path), partial(read_text, path)) for path in paths]
+
+
+def _with_ends(lines: Sequence[str]) -> Iterator[str]:
+    return (f"{line}\n" for line in lines)
 
 
 def _survey(documents: Sequence[Document]) -> tuple[dict[str, None], int]:
@@ -180,13 +216,13 @@ def _pieces(documents: Sequence[Document], start: int, stop: int) -> Iterator[Pi
     offset = 0
     for document in documents:
         lines: list[str] = []
-        size, first_line = 0, 1
+        size, first_line, begins = 0, 1, offset >= start
         for number, line in enumerate(document.lines(), 1):
             part = line[max(0, start - offset) : max(0, stop - offset)]
             offset += len(line)
             if size >= _PIECE and part and not part[0].isspace():
-                yield Piece("".join(lines), document.name, first_line)
-                lines, size = [], 0
+                yield Piece("".join(lines), document.name, first_line, begins)
+                lines, size, begins = [], 0, False
             if part:
                 first_line = first_line if lines else number
                 lines.append(part)
@@ -194,7 +230,7 @@ def _pieces(documents: Sequence[Document], start: int, stop: int) -> Iterator[Pi
             if offset >= stop:
                 break
         if lines:
-            yield Piece("".join(lines), document.name, first_line)
+            yield Piece("".join(lines), document.name, first_line, begins)
 
 
 def _tokenizer(
@@ -214,14 +250,24 @@ def _tokenizer(
     return RunningSubwords(trained.backend)
 
 
-def _write(pieces: Iterator[Piece], tokenizer: TextTokenizer, folder: Path) -> int:
-    """Encode pieces into a token store, a sequence each; the number of tokens."""
+def _write(
+    pieces: Iterator[Piece], tokenizer: TextTokenizer, folder: Path, beginning: int | None
+) -> int:
+    """Encode pieces into a token store, a sequence each; the number of tokens.
+
+    A `beginning` is put before each document, and once more after the last, which it ends.
+    """
     count = 0
     with ShardWriter(folder, (SIDE,), len(tokenizer)) as writer:
         for piece in pieces:
             tokens = _encode(piece, tokenizer)
+            if beginning is not None and piece.begins:
+                tokens = [beginning, *tokens]
             writer.write((tokens,))
             count += len(tokens)
+        if beginning is not None:
+            writer.write(([beginning],))
+            count += 1
     return count
 
 

@@ -28,11 +28,11 @@ class StreamConfig:
     """How a text is put together for one update."""
 
     streams: Annotated[int, Field(ge=1)] = 64
-    """Streams read side by side; a short text has fewer."""
+    """Recurrent: streams read side by side; a short text has fewer. GPT: windows of an update."""
     length: Annotated[int, Field(ge=1)] = 64
-    """Tokens of each stream an update: as far as gradients reach back."""
+    """Tokens of each stream or window an update: as far as gradients reach back."""
     valid_streams: Annotated[int, Field(ge=1)] = 8
-    """Streams to validate in: fewer lose less at their beginnings, more are faster."""
+    """Streams or windows at a time to validate on. Streams: fewer lose less at their beginnings."""
     workers: Annotated[int, Field(ge=0)] = 0
     """Extra processes that prepare batches."""
 

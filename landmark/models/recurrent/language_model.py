@@ -109,12 +109,18 @@ class RecurrentLanguageModel(nn.Module):
         state: State = self.recurrent.begin(rows, self.output.weight)
         return state
 
-    def start(self, tokens: Tensor) -> RecurrentState:
-        """Read R beginnings of any length, which may be 0, and be ready for `step`. (R, T)"""
-        state = self.begin(len(tokens))
-        for piece in tokens.split(_PIECE, dim=1) if tokens.shape[1] else ():
-            _, state = self(piece, state)
-        return RecurrentState(state)
+    def start(self, tokens: Tensor, packing: Packing, room: int) -> tuple[Tensor, RecurrentState]:
+        """Read R beginnings of at least a token; logits of what comes next, and the state there.
+
+        `room` is for models that look back: a state is as large after any text. (N,) -> (R, V)
+        """
+        state = self.begin(packing.batch_size)
+        for first in range(0, packing.max_length, _PIECE):
+            piece = Packing((packing.lengths - first).clamp(0, _PIECE))
+            inside = (packing.positions >= first) & (packing.positions < first + _PIECE)
+            _, state = self.recurrent(self.embedding(tokens[inside]), piece, state)
+        last = state[0][-1]  # the top layer's, which is its output too
+        return self.logits(self.dropout(last)), RecurrentState(state)
 
     def step(self, tokens: Tensor, state: RecurrentState) -> Tensor:
         """Logits of the token after these; the state moves on. (R,) -> (R, V)"""

@@ -200,11 +200,13 @@ class GPT(nn.Module):
         return self.logits(self.norm(x))
 
     def _slide(self, state: GPTState) -> None:
-        """Forget the older half of a full window and read the newer half again, from place 0.
+        """Make room: rows that fill the window forget their older half; all are read again.
 
         A learned position belongs to a place in the window, so keys cannot be moved as they are.
+        A shorter row is kept whole, so that what it says does not depend on the others.
         """
-        kept = state.lengths.clamp(max=max(1, self.config.max_length // 2))
+        is_full = state.lengths == self.config.max_length
+        kept = torch.where(is_full, max(1, self.config.max_length // 2), state.lengths)
         packing = Packing(kept)
         places = (state.lengths - kept)[packing.rows] + packing.positions
         tokens = state.tokens[packing.rows, places]

@@ -17,6 +17,7 @@ from torch.utils.checkpoint import checkpoint
 from landmark.core.configuration import settings
 from landmark.layers.cache import KeyValueCache, Lineage, Memory
 from landmark.layers.dropout import Dropout
+from landmark.layers.feedforward import ActivationName
 from landmark.layers.packing import Packing
 from landmark.layers.position import LearnedPosition, SinusoidalPosition
 from landmark.layers.transformer import DecoderBlock, EncoderBlock
@@ -47,10 +48,16 @@ class TransformerConfig:
     """Share of activations dropped after embedding and after each sub-layer."""
     norm: Literal["post", "pre"] = "post"
     """Layer norm after each residual sum (the paper's) or before each sub-layer."""
-    positions: Literal["sinusoidal", "learned"] = "sinusoidal"
-    """How a token's place is told."""
+    activation: ActivationName = "relu"
+    """What is between the two layers of the feed-forward network."""
+    positions: Literal["sinusoidal", "sinusoidal-halves", "learned"] = "sinusoidal"
+    """How a token's place is told; halves: all sines before all cosines (Marian)."""
     tied: Tied = "all"
     """Share one matrix between source, target and output; target and output; or none."""
+    output_bias: bool = False
+    """Whether logits have a bias (Marian)."""
+    unsaid: tuple[Annotated[int, Field(ge=0)], ...] = ()
+    """Entries of the vocabulary that are never said, such as padding."""
     max_length: Size = 1024
     """Longest sequence, in tokens, on either side."""
     activation_checkpointing: bool = False
@@ -120,12 +127,15 @@ class Translator(TranslationModel):
         self.config = config
         width, pre_norm = config.hidden_size, config.norm == "pre"
         block = (width, config.inner_size, config.num_heads, config.dropout, pre_norm)
-        self.add_vocabulary(config.vocab_size, width, config.tied)
-        position = SinusoidalPosition if config.positions == "sinusoidal" else LearnedPosition
-        self.position = position(config.max_length, width)
+        self.add_vocabulary(config.vocab_size, width, config.tied, bias=config.output_bias)
+        self.position = _position(config)
         self.dropout = Dropout(config.dropout)
-        self.encoder = nn.ModuleList(EncoderBlock(*block) for _ in range(config.encoder_layers))
-        self.decoder = nn.ModuleList(DecoderBlock(*block) for _ in range(config.decoder_layers))
+        self.encoder = nn.ModuleList(
+            EncoderBlock(*block, activation=config.activation) for _ in range(config.encoder_layers)
+        )
+        self.decoder = nn.ModuleList(
+            DecoderBlock(*block, activation=config.activation) for _ in range(config.decoder_layers)
+        )
         self.encoder_norm = nn.LayerNorm(width) if pre_norm else nn.Identity()
         self.decoder_norm = nn.LayerNorm(width) if pre_norm else nn.Identity()
 
@@ -179,7 +189,10 @@ class Translator(TranslationModel):
         state.grow()
         for block, cache, memory in zip(self.blocks(), state.caches, state.memories, strict=True):
             x = block.step(x, cache, memory)
-        return self.logits(self.decoder_norm(x))
+        logits = self.logits(self.decoder_norm(x))
+        if self.config.unsaid:
+            logits[:, list(self.config.unsaid)] = -torch.inf
+        return logits
 
     @property
     def attention_shape(self) -> tuple[int, int]:
@@ -199,3 +212,10 @@ class Translator(TranslationModel):
             return recomputed
         computed: Tensor = block(*inputs)
         return computed
+
+
+def _position(config: TransformerConfig) -> LearnedPosition | SinusoidalPosition:
+    if config.positions == "learned":
+        return LearnedPosition(config.max_length, config.hidden_size)
+    halves = config.positions == "sinusoidal-halves"
+    return SinusoidalPosition(config.max_length, config.hidden_size, halves)

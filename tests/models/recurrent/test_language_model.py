@@ -5,6 +5,7 @@ from torch import nn
 
 from landmark.core.configuration import Origin, build
 from landmark.core.errors import UserError
+from landmark.layers.packing import Packing
 from landmark.models.recurrent import language_model as module
 from landmark.models.recurrent.language_model import (
     RecurrentLanguageModel,
@@ -71,33 +72,52 @@ def test_chunks_with_the_state_carried_equal_the_unbroken_run(cell: str, chunk: 
         torch.testing.assert_close(ours, theirs, rtol=1e-10, atol=1e-10)
 
 
+def start(model: RecurrentLanguageModel, rows: list[torch.Tensor]) -> tuple:
+    """Read beginnings of any length."""
+    packing = Packing(torch.tensor([len(row) for row in rows]))
+    return model.start(torch.cat(rows), packing, room=0)
+
+
 @every_cell
 def test_speaking_step_by_step_equals_reading(cell: str) -> None:
     model, tokens = build_model(cell=cell).eval(), text()
     hidden, _ = model(tokens, model.begin(3))
     expected = model.logits(hidden).view(3, 20, VOCABULARY)
-    for read in (0, 1, 8, 19):
-        state = model.start(tokens[:, :read])
+    for read in (1, 8, 19):
+        logits, state = start(model, list(tokens[:, :read]))
+        torch.testing.assert_close(logits, expected[:, read - 1], rtol=1e-10, atol=1e-10)
         for place in range(read, 20):
             logits = model.step(tokens[:, place], state)
             torch.testing.assert_close(logits, expected[:, place], rtol=1e-10, atol=1e-10)
 
 
-def test_a_long_beginning_is_read_in_pieces_as_in_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    model, tokens = build_model().eval(), text(2, 50)
-    whole = model.start(tokens).tensors
-    monkeypatch.setattr(module, "_PIECE", 7)
-    for ours, theirs in zip(model.start(tokens).tensors, whole, strict=True):
-        torch.testing.assert_close(ours, theirs, rtol=1e-10, atol=1e-10)
+@every_cell
+@pytest.mark.parametrize("piece", [2, 7, 512])
+def test_beginnings_of_unequal_length_are_read_as_each_alone(
+    cell: str, piece: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In one piece or in several, of which some rows have no part."""
+    monkeypatch.setattr(module, "_PIECE", piece)
+    model, tokens = build_model(cell=cell).eval(), text()
+    hidden, _ = model(tokens, model.begin(3))
+    expected = model.logits(hidden).view(3, 20, VOCABULARY)
+    lengths = [5, 14, 1]
+    rows = [row[:length] for row, length in zip(tokens, lengths, strict=True)]
+    logits, state = start(model, rows)
+    for step in range(3):
+        wanted = [expected[row, length - 1 + step] for row, length in enumerate(lengths)]
+        torch.testing.assert_close(logits, torch.stack(wanted), rtol=1e-10, atol=1e-10)
+        new = [tokens[row, length + step] for row, length in enumerate(lengths)]
+        logits = model.step(torch.stack(new), state)
 
 
 def test_rows_of_a_state_are_reordered_repeated_and_dropped() -> None:
     model, tokens = build_model().eval(), text()
-    state = model.start(tokens)
+    _, state = start(model, list(tokens))
     chosen = torch.tensor([2, 0, 0])
     state.select_rows(chosen)
     state.select_sentences(torch.tensor([1, 0]))
-    expected = model.step(tokens[:, 0], model.start(tokens))
+    expected = model.step(tokens[:, 0], start(model, list(tokens))[1])
     same = model.step(tokens[[2, 0, 0], 0], state)
     torch.testing.assert_close(same, expected[chosen], rtol=1e-10, atol=1e-10)
 

@@ -214,6 +214,14 @@ def test_options_change_the_parameters_as_they_should() -> None:
     assert count(base, vocab_size=37_000, positions="learned") == tied + 1024 * width
 
 
+def test_marians_settings_are_off_unless_asked_for() -> None:
+    usual, marian = translator(), translator(output_bias=True, activation="swish")
+    assert usual.output.bias is None
+    names = {name for name, _ in marian.named_parameters()}
+    assert names - {name for name, _ in usual.named_parameters()} == {"output.bias"}
+    assert not Translator(config(output_bias=True)).output.bias.any()
+
+
 def test_tied_matrices_are_one_tensor_and_untied_ones_are_not() -> None:
     everything = translator(tied="all")
     assert everything.source_embedding.weight is everything.output.weight
@@ -325,6 +333,22 @@ def test_cached_steps_equal_the_forward_pass(norm: str, positions: str, beams: i
         torch.testing.assert_close(
             model.step(tokens, state), uncached(model, sources, said), **CLOSE
         )
+
+
+@torch.no_grad()
+def test_what_is_unsaid_is_never_chosen_and_changes_nothing_else() -> None:
+    model, muted = (translator(output_bias=True, unsaid=unsaid).eval() for unsaid in ((), (0, 7)))
+    tokens = torch.tensor([1, 1, 1])
+    logits, without = (m.step(tokens, m.start(*packed(SOURCE), 1, 5)) for m in (model, muted))
+    assert (without[:, [0, 7]] == -torch.inf).all()
+    others = [number for number in range(VOCABULARY) if number not in (0, 7)]
+    torch.testing.assert_close(without[:, others], logits[:, others], rtol=0, atol=0)
+    torch.testing.assert_close(
+        muted.logits(muted(*packed(SOURCE), *packed(TARGET))),
+        model.logits(model(*packed(SOURCE), *packed(TARGET))),
+        rtol=0,
+        atol=0,
+    )
 
 
 @norms

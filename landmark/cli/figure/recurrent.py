@@ -1,22 +1,20 @@
-"""`landmark figure`: pictures of what happens inside networks, each one command."""
+"""`landmark figure gradients`, `gates` and `cells`: what happens inside recurrent networks."""
 
-import dataclasses
-import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from landmark.cli.figure.record import print_json
 from landmark.cli.options import Checkpoint, Device, Json, RunFolder
 
 if TYPE_CHECKING:
     from landmark.data.running_text.character import TextTokenizer
+    from landmark.pipelines.generation import GenerationPipeline
     from landmark.probes.gate import Search
     from landmark.probes.gradient import Flow, Spectrum, Training
-
-app = typer.Typer(help="Draw what happens inside networks.", rich_markup_mode=None)
 
 Seed = Annotated[int, typer.Option(help="Another seed, other random numbers.")]
 TEXTS = 16  # whose gradients are looked at
@@ -26,7 +24,6 @@ CLIP_NORMS = (None, 1.0)
 LONGEST_TEXT = 400  # tokens across a heat map
 
 
-@app.command()
 def gradients(
     runs: Annotated[
         list[Path] | None,
@@ -48,7 +45,7 @@ def gradients(
     trainings = [train_exploding(clip, seed) for clip in CLIP_NORMS]
     save_gradients(flows, toy, spectra, trainings, output)
     if as_json:
-        _print_json(
+        print_json(
             figure=str(output), length=length, seed=seed, flows=flows, toy=toy,
             singular_values=spectra, clipping=trainings,
         )  # fmt: skip
@@ -58,7 +55,6 @@ def gradients(
         print(output)
 
 
-@app.command()
 def gates(
     run: RunFolder,
     text: Annotated[str, typer.Argument(help="What the model reads.")],
@@ -73,13 +69,12 @@ def gates(
     import torch
 
     from landmark.core.errors import UserError
-    from landmark.pipelines.loading import load
     from landmark.plots.figure import check_figure
     from landmark.plots.gate import save_gates
     from landmark.probes.gate import view_gates
 
     check_figure(output)
-    pipeline = load(run, checkpoint, device, task="language-model")
+    pipeline = _load(run, checkpoint, device)
     tokens, pieces = _cut(
         pipeline.tokenizer, text, lambda offset: f"the text, character {offset + 1}"
     )
@@ -90,12 +85,12 @@ def gates(
     (opening,) = pipeline.tokenizer.encode([pipeline.opening])  # read before, as by generate
     model, read = pipeline.model, torch.tensor([*opening, *tokens], device=pipeline.device)
     view = view_gates(model, read, layer, units, len(opening))
-    cell = pipeline.config.model.cell
+    cell = model.config.cell
     save_gates(view, pieces, f"{run}: {cell}, layer {view.layer}", output)
     if as_json:
         values = {name: rows[:-1].tolist() for name, rows in view.gates.items()}
         means = {name: rows[-1].tolist() for name, rows in view.gates.items()}
-        _print_json(
+        print_json(
             figure=str(output), cell=cell, layer=view.layer, units=view.units, tokens=pieces,
             gates=values, means=means,
         )  # fmt: skip
@@ -106,7 +101,6 @@ def gates(
         print(output)
 
 
-@app.command()
 def cells(
     run: RunFolder,
     file: Annotated[Path, typer.Argument(help="Text to read, plain or gzipped.")],
@@ -120,13 +114,12 @@ def cells(
     import torch
 
     from landmark.core.errors import UserError
-    from landmark.pipelines.loading import load
     from landmark.plots.figure import check_figure
     from landmark.plots.gate import save_cells
     from landmark.probes.gate import find_cells, measure_properties
 
     check_figure(output)
-    pipeline = load(run, checkpoint, device, task="language-model")
+    pipeline = _load(run, checkpoint, device)
     text = _read(file, length)
     tokens, pieces = _cut(
         pipeline.tokenizer, text, lambda offset: f"{file}:{text.count(chr(10), 0, offset) + 1}"
@@ -145,7 +138,7 @@ def cells(
             {key: value for key, value in vars(finding).items() if key != "activity"}
             for finding in search.findings
         ]
-        _print_json(figure=str(output), tokens=len(tokens), findings=found, missing=search.missing)
+        print_json(figure=str(output), tokens=len(tokens), findings=found, missing=search.missing)
     else:
         _print_findings(search)
         print(output)
@@ -155,10 +148,9 @@ def _look_inside(runs: list[Path], length: int, seed: int) -> "tuple[list[Flow],
     """Gradients and singular values of fresh networks, then of the runs."""
     import torch
 
-    from landmark.pipelines.loading import load
     from landmark.probes.gradient import fresh_flows, fresh_models, recurrent_flows, spectra
 
-    loaded = {str(run): load(run, device="cpu", task="language-model") for run in runs}
+    loaded = {str(run): _load(run, None, "cpu") for run in runs}
     fresh = fresh_models(length, seed)
     flows, found = fresh_flows(fresh, length, TEXTS, seed), []
     for name, model in fresh.items():
@@ -170,6 +162,20 @@ def _look_inside(runs: list[Path], length: int, seed: int) -> "tuple[list[Flow],
         flows += recurrent_flows(name, pipeline.model, tokens)
         found += spectra(name, pipeline.model)
     return flows, found
+
+
+def _load(run: Path, checkpoint: str | None, device: str) -> "GenerationPipeline":
+    """A language model that has recurrent layers to look at."""
+    from landmark.core.errors import UserError
+    from landmark.pipelines.loading import load
+
+    pipeline = load(run, checkpoint, device, task="language-model")
+    if pipeline.config.model.architecture != "recurrent":
+        raise UserError(
+            f"{run}: is a {pipeline.config.model.architecture.upper()}, which has no recurrent "
+            "layers: see `landmark figure attention`"
+        )
+    return pipeline
 
 
 def _cut(
@@ -248,7 +254,3 @@ def _print_findings(search: "Search") -> None:
         )
     for name, why in search.missing.items():
         print(f"{name}: {why}")
-
-
-def _print_json(**record: Any) -> None:
-    print(json.dumps(record, ensure_ascii=False, default=dataclasses.asdict))

@@ -1,0 +1,1 @@
+"""`landmark figure`: pictures of what happens inside networks, each one command."""

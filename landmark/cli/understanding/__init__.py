@@ -1,0 +1,1 @@
+"""Commands for runs that understand: predictions, and their evaluation."""

@@ -1,0 +1,80 @@
+"""`landmark evaluate` for runs that understand."""
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from landmark.cli.translation.tally import Tally
+from landmark.core.errors import UserError
+
+if TYPE_CHECKING:
+    from landmark.metrics.understanding import Score
+    from landmark.pipelines.understanding import Evaluation
+
+
+def is_understanding(run: Path) -> bool:
+    """Whether a run was trained for this; what is no run is not, and others say so."""
+    from landmark.engine.run import RECIPE, Run
+
+    return (run / RECIPE).is_file() and Run(run).read_recipe().get("task") == "understanding"
+
+
+def refuse(options: Mapping[str, Any]) -> None:
+    """Refuse options that only translators know."""
+    for name, value in options.items():
+        if value:
+            raise UserError(f"{name}: is for translators; this run takes --split and --file")
+
+
+def evaluate_understanding(
+    run: Path,
+    splits: Sequence[str] | None,
+    files: Sequence[Path] | None,
+    resamples: int,
+    as_json: bool,
+    checkpoint: str | None,
+    device: str,
+) -> None:
+    """Score a run on examples it has never seen."""
+    from landmark.pipelines.loading import load
+
+    if splits and files:
+        raise UserError("give --split or --file, not both")
+    pipeline = load(run, checkpoint, device, task="understanding")
+    if files:
+        sets = {str(path): pipeline.read_file(path) for path in files}
+    else:
+        sets = {name: pipeline.split(name) for name in splits or pipeline.splits}
+    with Tally("read", sum(map(len, sets.values()))) as tally:
+        results = [
+            pipeline.evaluate(name, examples, resamples, tally.advance)
+            for name, examples in sets.items()
+        ]
+    if as_json:
+        record = {"run": str(run), "checkpoint": pipeline.checkpoint.name}
+        print(json.dumps({**record, "sets": [dataclasses.asdict(result) for result in results]}))
+    else:
+        print_table(results)
+
+
+def print_table(results: "Sequence[Evaluation]") -> None:
+    """Scores with their intervals of 95 %, in percent; what leaked, below."""
+    names = [score.name for score in results[0].scores]
+    width = max(12, *(len(result.name) + 2 for result in results))
+    print(f"{'set':<{width}}{'examples':>9}" + "".join(f"{name:>22}" for name in names))
+    for result in results:
+        values = "".join(f"{_value(score):>22}" for score in result.scores)
+        print(f"{result.name:<{width}}{result.examples:>9,}{values}")
+    for result in results:
+        if result.leakage is not None:
+            print(
+                f"{result.name}: {100 * result.leakage:.1f} % of the texts stand inside a text "
+                "that was trained on"
+            )
+
+
+def _value(score: "Score") -> str:
+    spread = "" if score.low is None else f" ({100 * score.low:.1f} – {100 * score.high:.1f})"  # type: ignore[operator]
+    return f"{100 * score.value:.1f}{spread}"

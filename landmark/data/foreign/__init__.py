@@ -1,0 +1,1 @@
+"""Vocabularies that other libraries made, for weights that came with them."""

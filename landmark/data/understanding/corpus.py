@@ -1,0 +1,228 @@
+"""What a run is trained and measured on: a public set, or files; and what its labels are."""
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import BeforeValidator, Field, model_validator
+
+from landmark.core.configuration import fingerprint, settings
+from landmark.core.errors import UserError
+from landmark.core.runtime import derive_seed
+from landmark.core.storage import read_checked, read_signed, signed, write_durably
+from landmark.data.public_text import text_digest
+from landmark.data.understanding.example import (
+    Example,
+    Kind,
+    LabeledText,
+    Question,
+    ScoredText,
+    TaggedWords,
+    as_record,
+    from_record,
+)
+from landmark.data.understanding.public import read_split
+from landmark.data.understanding.user_file import Columns, read_file
+
+Report = Callable[[Mapping[str, Any]], None]
+Files = Annotated[
+    tuple[str, ...], BeforeValidator(lambda given: (given,) if isinstance(given, str) else given)
+]
+_MANIFEST = "manifest.json"
+_REMEDY = "train again in a new folder"
+
+
+@settings
+class TaskConfig:
+    """What is to be understood, and where examples come from."""
+
+    corpus: Literal["files", "sst2", "cola", "mrpc"] = "files"
+    """Your own files, or a public set."""
+    kind: Kind = "classification"
+    """classification, regression, choice (multiple choice), tagging (words) or span (answers)."""
+    train: Files = ()
+    """Files to train on: .tsv with a header; tagging: word and tag a line; span: .jsonl, .json."""
+    valid: Files = ()
+    """Files to validate on; none: a share of the training examples is held out."""
+    text: str = "text"
+    """The column of the text."""
+    text2: str | None = None
+    """The column of the second text, if there are pairs."""
+    label: str = "label"
+    """The column of the label; regression: the number; choice: the right one's number from 0."""
+    choices: tuple[str, ...] = ()
+    """The columns of the choices."""
+    both_ways: bool = False
+    """Pairs whose order says nothing: a GPT or LSTM reads them both ways and adds up."""
+    limit: Annotated[int, Field(ge=1)] | None = None
+    """Train on so many examples, chosen at random; null: on all."""
+    validation: Annotated[float, Field(gt=0, lt=1)] = 0.1
+    """The share of training examples to hold out."""
+
+    @model_validator(mode="after")
+    def _goes_together(self) -> "TaskConfig":
+        if self.corpus != "files" and (self.train or self.valid):
+            raise ValueError(
+                f"files are given, but data.corpus is {self.corpus!r}: set data.corpus=files"
+            )
+        if self.corpus != "files" and self.kind != "classification":
+            raise ValueError(f"{self.corpus} is a set for classification, not for {self.kind}")
+        if (self.kind == "choice") != bool(self.choices):
+            raise ValueError("kind choice and the columns of the choices go together")
+        return self
+
+    @property
+    def columns(self) -> Columns:
+        return Columns(self.text, self.text2, self.label, self.choices)
+
+
+@dataclasses.dataclass(frozen=True)
+class Labels:
+    """What can be answered; what an unseen example's answer is checked against."""
+
+    kind: Kind
+    names: tuple[str, ...] = ()
+    """Classes, or tags."""
+    mean: float = 0.0
+    deviation: float = 1.0
+    """Of training's numbers: a model learns them as so many deviations from the mean."""
+    may_be_missing: bool = False
+    """Whether there are questions without an answer."""
+
+    @classmethod
+    def of(cls, kind: Kind, examples: Iterable[Example]) -> "Labels":
+        """The labels of training examples."""
+        if kind == "regression":
+            scores = [e.score for e in examples if isinstance(e, ScoredText)]
+            values = np.array(scores, dtype=np.float64)
+            return cls(kind, mean=float(values.mean()), deviation=float(values.std()) or 1.0)
+        if kind == "span":
+            missing = any(e.answers == () for e in examples if isinstance(e, Question))
+            return cls(kind, may_be_missing=missing)
+        names: set[str] = set()
+        for example in examples:
+            if isinstance(example, LabeledText) and example.label is not None:
+                names.add(example.label)
+            elif isinstance(example, TaggedWords):
+                names.update(example.tags or ())
+        return cls(kind, tuple(sorted(names)))
+
+    @classmethod
+    def load(cls, path: Path) -> "Labels":
+        body = read_signed(path, "put the run's own back")
+        body.pop("sha256")
+        return cls(**{**body, "names": tuple(body["names"])})
+
+    def save(self, path: Path) -> None:
+        write_durably(path, signed(dataclasses.asdict(self)))
+
+    @property
+    def num_outputs(self) -> int:
+        """Numbers that a model gives for a text, word, choice or token."""
+        return len(self.names) or {"span": 2}.get(self.kind, 1)
+
+    def check(self, examples: Iterable[Example]) -> None:
+        """Refuse answers that training never saw."""
+        for example in examples:
+            if isinstance(example, LabeledText):
+                found: Sequence[str | None] = (example.label,)
+            elif isinstance(example, TaggedWords):
+                found = example.tags or ()
+            else:
+                continue
+            for name in found:
+                if name is not None and name not in self.names:
+                    known = ", ".join(self.names[:10]) + (" …" if len(self.names) > 10 else "")
+                    raise UserError(
+                        f"{example.place}: the label {name!r} was never seen in training, which "
+                        f"has {known}"
+                    )
+
+
+def data_digest(config: TaskConfig) -> str:
+    """A digest of the examples that a configuration names."""
+    if config.corpus != "files":
+        return text_digest(config.corpus)
+    return fingerprint(
+        [[_digest(Path(n)) for n in names] for names in (config.train, config.valid)]
+    )
+
+
+def _digest(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def read_examples(config: TaskConfig, files: Sequence[Path], labeled: bool = True) -> list[Example]:
+    """The examples of files in the format of the task's kind."""
+    return [
+        example
+        for path in files
+        for example in read_file(path, config.kind, config.columns, labeled)
+    ]
+
+
+def prepare_examples(config: TaskConfig, folder: Path, report: Report) -> tuple[int, int]:
+    """Write labels.json and data/ into a run folder; how many examples to train and validate on."""
+    train, valid = _training_examples(config, report)
+    if config.limit and config.limit < len(train):
+        random = np.random.default_rng(derive_seed("limit"))
+        train = [train[number] for number in sorted(random.permutation(len(train))[: config.limit])]
+    labels = Labels.of(config.kind, train)
+    if config.kind in ("classification", "tagging") and len(labels.names) < 2:
+        raise UserError(
+            f"{train[0].place}: there is but one label to learn, {labels.names[0]!r}: "
+            "examples of at least two are needed"
+        )
+    labels.check(valid)
+    folder.mkdir(parents=True, exist_ok=True)
+    labels.save(folder / "labels.json")
+    save_examples(folder / "data", {"train": train, "valid": valid})
+    return len(train), len(valid)
+
+
+def _training_examples(config: TaskConfig, report: Report) -> tuple[list[Example], list[Example]]:
+    if config.corpus != "files":
+        train, valid = (read_split(config.corpus, split, report) for split in ("train", "valid"))
+        return list(train), list(valid)
+    if not config.train:
+        raise UserError("there are no examples to train on: give data.train=FILE")
+    given = read_examples(config, [Path(name) for name in config.train])
+    if config.valid:
+        return given, read_examples(config, [Path(name) for name in config.valid])
+    count = max(1, round(config.validation * len(given)))
+    if count >= len(given):
+        raise UserError(f"{given[0].place}: one example is too little: give more, or data.valid")
+    order = np.random.default_rng(derive_seed("held out", "files")).permutation(len(given))
+    held_out = set(order[:count].tolist())
+    return (
+        [example for number, example in enumerate(given) if number not in held_out],
+        [given[number] for number in sorted(held_out)],
+    )
+
+
+def save_examples(folder: Path, splits: Mapping[str, Sequence[Example]]) -> None:
+    """Each split as lines of JSON, and a manifest with their digests."""
+    folder.mkdir(parents=True, exist_ok=True)
+    digests = {}
+    for name, examples in splits.items():
+        lines = [json.dumps(as_record(example), ensure_ascii=False) for example in examples]
+        content = "".join(f"{line}\n" for line in lines).encode()
+        write_durably(folder / f"{name}.jsonl", content)
+        digests[name] = hashlib.sha256(content).hexdigest()
+    write_durably(folder / _MANIFEST, signed({"files": digests}))
+
+
+def load_examples(folder: Path, split: str, kind: Kind) -> list[Example]:
+    """The examples of a prepared split, after checking that they are what was written."""
+    digest = read_signed(folder / _MANIFEST, _REMEDY)["files"][split]
+    content = read_checked(folder / f"{split}.jsonl", digest, _REMEDY)
+    lines = content.decode().split("\n")
+    return [from_record(kind, json.loads(line)) for line in lines if line]

@@ -1,0 +1,182 @@
+"""Public sets for fine-tuning: SST-2, CoLA and MRPC, cut so that what is held out is unseen.
+
+SST-2 (Socher et al. 2013; as GLUE has it, Wang et al. 2018, arXiv 1804.07461) holds the phrases of
+sentences beside the sentences themselves, and its dev.tsv is drawn from among them: nine tenths of
+it stand inside a training phrase. So whole sentences are held out here, and every phrase that is
+part of one is taken out of training. CoLA: Warstadt et al. 2018, arXiv 1805.12471, in domain.
+MRPC: Dolan and Brockett 2005, "Automatically Constructing a Corpus of Sentential Paraphrases".
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from landmark.core.errors import UserError
+from landmark.core.registry import nearest
+from landmark.core.runtime import derive_seed
+from landmark.data.download import Report, fetch
+from landmark.data.public_text import PUBLIC_SETS
+from landmark.data.text_file import read_lines
+from landmark.data.understanding.example import LabeledText
+
+Splits = Mapping[str, Sequence[LabeledText]]
+_TEST_SENTENCES, _VALIDATION_SENTENCES = 1000, 500
+_HELD_OUT = 0.1  # the share of a training set that is validated on where there is no other
+_WORD = re.compile(r"\S+")
+
+
+def read_split(name: str, split: str, report: Report) -> list[LabeledText]:
+    """The examples of one split of a public set, fetched if need be."""
+    splits = public_splits(name, report)
+    if split not in splits:
+        raise UserError(f"{name}: has no split {split!r}: {nearest(split, splits)}")
+    return list(splits[split])
+
+
+def training_texts(name: str, report: Report) -> list[str]:
+    """All texts of a set's training split, each once: nothing that is held out is among them."""
+    examples = read_split(name, "train", report)
+    return list(dict.fromkeys(text for example in examples for text in example.texts))
+
+
+def public_splits(name: str, report: Report) -> Splits:
+    """All splits of a set by their names."""
+    if name not in _READERS:
+        raise UserError(f"{name}: is no set of labelled texts: {nearest(name, _READERS)}")
+    files = fetch(PUBLIC_SETS[name], report)
+    return _read(name, tuple(sorted(files.items())))
+
+
+@lru_cache(maxsize=3)
+def _read(name: str, files: tuple[tuple[str, Path], ...]) -> Splits:
+    """A set is cut once a process."""
+    return _READERS[name](dict(files))
+
+
+def leakage(texts: Iterable[str], training: Iterable[str]) -> float:
+    """The share of texts that stand, word for word, inside a training text."""
+    asked = [_spaced(text) for text in texts]
+    known = contained_phrases(map(_spaced, training), set(asked))
+    return sum(text in known for text in asked) / len(asked) if asked else 0.0
+
+
+def contained_phrases(texts: Iterable[str], phrases: set[str]) -> set[str]:
+    """Those of the phrases that stand in one of the texts, word for word; words are spaced once.
+
+    Longer texts first: one that was found inside another has no phrase that the other has not.
+    """
+    longest = max((phrase.count(" ") + 1 for phrase in phrases), default=0)
+    found: set[str] = set()
+    for text in sorted(set(texts), key=len, reverse=True):
+        if text not in found:
+            found.update(run for run in _runs(text, longest) if run in phrases)
+    return found
+
+
+def _runs(text: str, longest: int) -> Iterator[str]:
+    """Every run of up to so many consecutive words."""
+    words = [match.span() for match in _WORD.finditer(text)]
+    for first, (start, _) in enumerate(words):
+        for _, end in words[first : first + longest]:
+            yield text[start:end]
+
+
+def _spaced(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _sst2(files: Mapping[str, Path]) -> Splits:
+    """Sentences that no other phrase contains are held out, with all that is inside them."""
+    given, dev = (_phrases(files[name]) for name in ("train.tsv", "dev.tsv"))
+    sentences = _outermost(example.texts[0] for example in (*given, *dev))
+    first = {example.texts[0]: example for example in reversed(given)}
+    candidates = [example for text, example in sorted(first.items()) if text in sentences]
+    wanted = min(_TEST_SENTENCES + _VALIDATION_SENTENCES, len(candidates) // 2)
+    chosen = _choice("sst2", len(candidates), wanted)
+    held_out = [candidates[number] for number in chosen]
+    cut = wanted * _TEST_SENTENCES // (_TEST_SENTENCES + _VALIDATION_SENTENCES)
+    inside = contained_phrases(
+        (example.texts[0] for example in held_out), {example.texts[0] for example in given}
+    )
+    train = [example for example in given if example.texts[0] not in inside]
+    return {"train": train, "valid": held_out[cut:], "test": held_out[:cut], "dev": dev}
+
+
+def _outermost(texts: Iterable[str]) -> set[str]:
+    """The texts that no other text contains."""
+    phrases = set(texts)
+    inside: set[str] = set()
+    outermost: set[str] = set()
+    for text in sorted(phrases, key=len, reverse=True):
+        if text not in inside:
+            outermost.add(text)
+            inside.update(run for run in _runs(text, len(text)) if run in phrases)
+    return outermost
+
+
+def _phrases(path: Path) -> list[LabeledText]:
+    """Lines of phrase and label below a header; words are spaced once."""
+    rows = list(_rows(path, 2))[1:]
+    return [LabeledText(place, (_spaced(text),), label) for place, (text, label) in rows]
+
+
+def _cola(files: Mapping[str, Path]) -> Splits:
+    given, dev = (
+        [
+            LabeledText(place, (fields[3],), fields[1])
+            for place, fields in _rows(files[f"in_domain_{split}.tsv"], 4)
+        ]
+        for split in ("train", "dev")
+    )
+    train, valid = _hold_out("cola", given)
+    return {"train": train, "valid": valid, "dev": dev, "test": dev}
+
+
+def _mrpc(files: Mapping[str, Path]) -> Splits:
+    given, test = (
+        [
+            LabeledText(place, (fields[3], fields[4]), fields[0])
+            for place, fields in list(_rows(files[f"msr_paraphrase_{split}.txt"], 5))[1:]
+        ]
+        for split in ("train", "test")
+    )
+    train, valid = _hold_out("mrpc", given)
+    return {"train": train, "valid": valid, "test": test}
+
+
+_READERS: dict[str, Callable[[Mapping[str, Path]], Splits]] = {
+    "sst2": _sst2,
+    "cola": _cola,
+    "mrpc": _mrpc,
+}
+
+
+def _rows(path: Path, columns: int) -> Iterator[tuple[str, list[str]]]:
+    """The fields of each line, and where it is."""
+    for number, line in enumerate(read_lines(path), 1):
+        fields = line.split("\t")
+        if len(fields) != columns:
+            raise UserError(
+                f"{path}:{number}: has {len(fields)} columns, not {columns}: is it the original?"
+            )
+        yield f"{path.name}:{number}", fields
+
+
+def _hold_out(
+    name: str, given: Sequence[LabeledText]
+) -> tuple[list[LabeledText], list[LabeledText]]:
+    """A training set in two: to train on, and to validate on."""
+    chosen = _choice(name, len(given), round(_HELD_OUT * len(given)))
+    held_out = set(chosen)
+    train = [example for number, example in enumerate(given) if number not in held_out]
+    return train, [given[number] for number in chosen]
+
+
+def _choice(name: str, among: int, count: int) -> list[int]:
+    """The same numbers every time, whatever else is drawn."""
+    random = np.random.default_rng(derive_seed("held out", name))
+    chosen: list[int] = random.permutation(among)[:count].tolist()
+    return chosen

@@ -1,0 +1,234 @@
+"""Vocabularies as Hugging Face saves them: tokenizer.json, or the older files that it replaced.
+
+GPT-2 and RoBERTa: vocab.json and merges.txt of byte-level byte-pair encoding. OpenAI's first GPT:
+the same two files on lower-cased words. BERT: vocab.txt. Marian: source.spm, target.spm and
+vocab.json. A folder says by name which special token does what.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tokenizers import (
+    AddedToken,
+    Tokenizer,
+    decoders,
+    models,
+    normalizers,
+    pre_tokenizers,
+    processors,
+)
+
+from landmark.core.errors import DamagedError, UserError
+from landmark.data.foreign.sentencepiece import SentencePieceTokenizer
+from landmark.interop.huggingface.bert import BERT_TYPE, DISTILBERT, ROBERTA
+from landmark.interop.huggingface.folder import read_json, read_optional_json
+from landmark.interop.huggingface.gpt import FIRST, GPT2
+from landmark.interop.huggingface.marian import MARIAN
+
+SETTINGS, NAMES, WHOLE = "tokenizer_config.json", "special_tokens_map.json", "tokenizer.json"
+ROLES = {
+    "begin": "bos_token",
+    "end": "eos_token",
+    "unknown": "unk_token",
+    "padding": "pad_token",
+    "class": "cls_token",
+    "separator": "sep_token",
+    "mask": "mask_token",
+}
+_END_OF_TEXT = "<|endoftext|>"
+_USUAL = {
+    GPT2: {"begin": _END_OF_TEXT, "end": _END_OF_TEXT, "unknown": _END_OF_TEXT},
+    FIRST: {"unknown": "<unk>"},
+    BERT_TYPE: {
+        "unknown": "[UNK]",
+        "padding": "[PAD]",
+        "class": "[CLS]",
+        "separator": "[SEP]",
+        "mask": "[MASK]",
+    },
+    ROBERTA: {
+        "begin": "<s>",
+        "end": "</s>",
+        "unknown": "<unk>",
+        "padding": "<pad>",
+        "class": "<s>",
+        "separator": "</s>",
+        "mask": "<mask>",
+    },
+    MARIAN: {"end": "</s>", "unknown": "<unk>", "padding": "<pad>"},
+}
+_USUAL[DISTILBERT] = _USUAL[BERT_TYPE]
+
+
+def read_roles(folder: Path, kind: str) -> dict[str, str]:
+    """Which special token does what, by the folder's word or as such models usually have it."""
+    said = {**read_optional_json(folder / NAMES), **read_optional_json(folder / SETTINGS)}
+    roles = dict(_USUAL[kind])
+    for role, name in ROLES.items():
+        token = said.get(name)
+        token = token.get("content") if isinstance(token, dict) else token
+        if isinstance(token, str):
+            roles[role] = token
+    return roles
+
+
+def read_tokenizer(folder: Path, kind: str) -> tuple[Tokenizer, dict[str, str]]:
+    """A folder's vocabulary and the roles of its special tokens; each must be in it."""
+    if (folder / WHOLE).is_file():
+        _check_merges(folder / WHOLE)
+        try:
+            backend = Tokenizer.from_file(str(folder / WHOLE))
+        except Exception as error:  # the library raises plain Exception
+            raise DamagedError(f"{folder / WHOLE}: not a tokenizer file: {error}") from None
+        backend.no_padding()
+        backend.no_truncation()
+    else:
+        backend = _from_older_files(folder, kind)
+    roles = read_roles(folder, kind)
+    usual = _USUAL[kind]
+    for role, token in list(roles.items()):
+        if backend.token_to_id(token) is None:
+            if usual.get(role) != token:
+                raise UserError(f"{folder}: the vocabulary has no {token!r}, its {ROLES[role]}")
+            del roles[role]
+    return backend, roles
+
+
+def _from_older_files(folder: Path, kind: str) -> Tokenizer:
+    needed = ("vocab.txt",) if kind in (BERT_TYPE, DISTILBERT) else ("vocab.json", "merges.txt")
+    for name in needed:
+        if not (folder / name).is_file():
+            raise UserError(
+                f"{folder}: has no tokenizer: neither {WHOLE} nor {' and '.join(needed)}"
+            )
+    settings = read_optional_json(folder / SETTINGS)
+    if needed == ("vocab.txt",):
+        backend = _wordpiece(folder / "vocab.txt", settings)
+    elif kind == FIRST:
+        backend = _pairs(folder, suffix="</w>", unknown=_USUAL[FIRST]["unknown"])
+        backend.normalizer = normalizers.BertNormalizer(lowercase=True)
+        backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+        backend.decoder = decoders.BPEDecoder(suffix="</w>")
+    else:
+        backend = _pairs(folder)
+        prefix = bool(settings.get("add_prefix_space", False))
+        backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=prefix)
+        backend.decoder = decoders.ByteLevel()
+    roles = read_roles(folder, kind)
+    present = dict.fromkeys(t for t in roles.values() if backend.token_to_id(t) is not None)
+    backend.add_special_tokens(
+        [AddedToken(t, special=True, lstrip=t == "<mask>", normalized=False) for t in present]
+    )
+    _add_later_tokens(backend, folder)
+    return backend
+
+
+def _pairs(folder: Path, suffix: str | None = None, unknown: str | None = None) -> Tokenizer:
+    """Byte-pair encoding of a vocab.json and a merges.txt."""
+    vocabulary, merges = read_json(folder / "vocab.json"), []
+    for place, line in enumerate(_lines(folder / "merges.txt"), 1):
+        if line and not (place == 1 and line.startswith("#version")):
+            pair = line.split(" ")
+            if len(pair) != 2:
+                raise DamagedError(f"{folder / 'merges.txt'}:{place}: a merge is of two: {line!r}")
+            if not _is_known(pair, vocabulary):
+                raise UserError(f"{folder}: vocab.json and merges.txt do not fit: {line!r}")
+            merges.append((pair[0], pair[1]))
+    try:
+        given = {"unk_token": unknown, "end_of_word_suffix": suffix}
+        known = {key: value for key, value in given.items() if value is not None}
+        model = models.BPE(vocabulary, merges, fuse_unk=False, **known)
+    except Exception as error:  # the library raises plain Exception
+        raise UserError(f"{folder}: vocab.json and merges.txt do not fit: {error}") from None
+    return Tokenizer(model)
+
+
+def _is_known(pair: Sequence[str], vocabulary: Mapping[str, int], prefix: str = "") -> bool:
+    """Whether both parts of a merge and its whole are entries: else the library would panic."""
+    whole = pair[0] + pair[1].removeprefix(prefix)
+    return {*pair, whole} <= vocabulary.keys()
+
+
+def _check_merges(path: Path) -> None:
+    """Refuse a tokenizer.json of byte-pair encoding whose merges are not of its vocabulary."""
+    model = read_json(path).get("model")
+    if not isinstance(model, dict) or not isinstance(model.get("merges"), list):
+        return
+    prefix, vocabulary = model.get("continuing_subword_prefix") or "", model.get("vocab")
+    for merge in model["merges"]:
+        pair = merge.split(" ") if isinstance(merge, str) else merge
+        if (
+            not isinstance(vocabulary, dict)
+            or not isinstance(pair, list)
+            or len(pair) != 2
+            or not all(isinstance(part, str) for part in pair)
+            or not _is_known(pair, vocabulary, prefix)
+        ):
+            raise DamagedError(f"{path}: damaged: {merge!r} is no merge of its vocabulary")
+
+
+def _wordpiece(path: Path, settings: Mapping[str, Any]) -> Tokenizer:
+    """BERT's way from text to pieces, by its vocab.txt: an entry a line, numbered from 0."""
+    entries = _lines(path)
+    vocabulary = {entry: number for number, entry in enumerate(entries)}
+    if len(vocabulary) < len(entries):
+        raise DamagedError(f"{path}: not a vocabulary: an entry is there twice")
+    backend = Tokenizer(models.WordPiece(vocabulary, unk_token=_USUAL[BERT_TYPE]["unknown"]))
+    lowercase = settings.get("do_lower_case", True)
+    backend.normalizer = normalizers.BertNormalizer(
+        lowercase=bool(lowercase),
+        strip_accents=settings.get("strip_accents"),
+        handle_chinese_chars=bool(settings.get("tokenize_chinese_chars", True)),
+    )
+    backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    backend.decoder = decoders.WordPiece(prefix="##")
+    if {"[CLS]", "[SEP]"} <= vocabulary.keys():
+        backend.post_processor = processors.BertProcessing(
+            ("[SEP]", vocabulary["[SEP]"]), ("[CLS]", vocabulary["[CLS]"])
+        )
+    return backend
+
+
+def _add_later_tokens(backend: Tokenizer, folder: Path) -> None:
+    """Tokens that were added to a vocabulary after it was made, in the order of their numbers."""
+    later = read_optional_json(folder / "added_tokens.json")
+    for token, number in sorted(later.items(), key=lambda item: int(item[1])):
+        if backend.token_to_id(token) is None:
+            backend.add_tokens([AddedToken(token, normalized=False)])
+        if backend.token_to_id(token) != number:
+            raise UserError(
+                f"{folder}: added_tokens.json numbers {token!r} {number}: no room there"
+            )
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise DamagedError(f"{path}: damaged: not valid UTF-8") from None
+    return text.removesuffix("\n").split("\n")
+
+
+def read_marian_tokenizer(folder: Path) -> SentencePieceTokenizer:
+    """Marian's two SentencePiece models with their table of numbers."""
+    for name in ("source.spm", "target.spm", "vocab.json"):
+        if not (folder / name).is_file():
+            raise UserError(f"{folder}: has no {name}, which Marian's vocabulary needs")
+    if read_optional_json(folder / SETTINGS).get("separate_vocabs"):
+        raise UserError(f"{folder}: has a vocabulary for each language: this is not supported")
+    vocabulary, roles = read_json(folder / "vocab.json"), read_roles(folder, MARIAN)
+    roles = {role: roles[role] for role in ("end", "unknown", "padding")}
+    roles["begin"] = roles["padding"]
+    for token in roles.values():
+        if token not in vocabulary:
+            raise UserError(f"{folder / 'vocab.json'}: has no {token!r}")
+    if sorted(vocabulary.values()) != list(range(len(vocabulary))):
+        raise UserError(f"{folder / 'vocab.json'}: its entries are not numbered from 0 to the last")
+    source, target = ((folder / f"{side}.spm").read_bytes() for side in ("source", "target"))
+    try:
+        return SentencePieceTokenizer(vocabulary, source, target, roles)
+    except ValueError as error:
+        raise DamagedError(f"{folder}: source.spm or target.spm is damaged: {error}") from None

@@ -1,0 +1,141 @@
+"""`landmark export --to hf`: a run's model as a folder that `transformers` loads."""
+
+from pathlib import Path
+from typing import Any
+
+import landmark
+from landmark.core.errors import UserError
+from landmark.core.storage import read_signed
+from landmark.data.foreign.sentencepiece import SentencePieceTokenizer, load_subwords
+from landmark.data.running_text.character import load_tokenizer
+from landmark.data.running_text.wordpiece import WordPieceTokenizer
+from landmark.data.tokenizer import PADDING, SPECIAL
+from landmark.engine.checkpoint import MANIFEST, load_module
+from landmark.engine.run import Run
+from landmark.engine.session import load_player
+from landmark.interop.folder import refuse_foreign, write_export
+from landmark.interop.huggingface.bert import write_bert, write_classifier
+from landmark.interop.huggingface.export import (
+    text_ends,
+    write_generation,
+    write_model,
+    write_text_tokenizer,
+    write_translation_tokenizer,
+    write_wordpiece_tokenizer,
+)
+from landmark.interop.huggingface.gpt import write_gpt
+from landmark.interop.huggingface.marian import write_marian
+from landmark.models.transformer.bert import BERTConfig, PretrainedBERT
+from landmark.models.transformer.gpt import GPT, GPTConfig
+from landmark.models.transformer.translator import TransformerConfig, Translator
+from landmark.pipelines.understanding import UnderstandingPipeline
+from landmark.recipes.language_model import LanguageModelRun
+from landmark.recipes.masked_language_model import MaskedLanguageModelRun
+from landmark.recipes.training import check_assets, load_config
+from landmark.recipes.translation import TranslationRun
+from landmark.recipes.understanding import UnderstandingRun
+
+_TOKENIZER = "tokenizer.json"
+
+
+def export_to_hf(run: Run, folder: Path, checkpoint: str | None = None) -> Path:
+    """Write a run's model and vocabulary into a folder; one that cannot be there is refused."""
+    refuse_foreign(folder.resolve())
+    config = load_config(run)
+    check_assets(run)
+    source = run.find_checkpoint(checkpoint)
+
+    def fill(partial: Path) -> None:
+        if isinstance(config, LanguageModelRun) and isinstance(config.model, GPTConfig):
+            _fill_gpt(partial, run, config.model, source)
+        elif isinstance(config, MaskedLanguageModelRun):
+            _fill_bert(partial, run, config, source)
+        elif isinstance(config, UnderstandingRun) and isinstance(config.model, BERTConfig):
+            _fill_classifier(partial, run, config, config.model.max_length, checkpoint)
+        elif isinstance(config, TranslationRun) and isinstance(config.model, TransformerConfig):
+            _fill_marian(partial, run, config, config.model, source)
+        else:
+            raise UserError(
+                f"{run.folder}: only GPT, BERT and Transformer translators go to hf: this is "
+                f"a run of task {config.task!r}{_architecture(config)}"
+            )
+
+    facts = {
+        "target": "hf",
+        "weights": "float32",
+        "checkpoint": source.name,
+        "checkpoint_digest": read_signed(source / MANIFEST, "use another (--checkpoint)")["sha256"],
+        "landmark": landmark.__version__,
+    }
+    write_export(folder, facts, fill)
+    return folder
+
+
+def _architecture(config: Any) -> str:
+    name = getattr(getattr(config, "model", None), "architecture", None)
+    return f" with a model of architecture {name!r}" if name else ""
+
+
+def _fill_gpt(partial: Path, run: Run, shape: GPTConfig, checkpoint: Path) -> None:
+    model = GPT(shape)
+    load_module(model, load_player(checkpoint, "model"), checkpoint)
+    tokenizer = load_tokenizer(run.folder / _TOKENIZER)
+    begin, end = text_ends(tokenizer)
+    write_model(partial, *write_gpt(model, begin, end))
+    write_generation(partial, {"bos_token_id": begin, "eos_token_id": end, "pad_token_id": end})
+    write_text_tokenizer(partial, tokenizer, shape.max_length)
+
+
+def _fill_bert(partial: Path, run: Run, config: MaskedLanguageModelRun, checkpoint: Path) -> None:
+    model = PretrainedBERT(config.model)
+    load_module(model, load_player(checkpoint, "model"), checkpoint)
+    tokenizer = WordPieceTokenizer.load(run.folder / _TOKENIZER)
+    write_model(partial, *write_bert(model, tokenizer.padding))
+    write_wordpiece_tokenizer(partial, tokenizer, config.model.max_length)
+
+
+def _fill_classifier(
+    partial: Path, run: Run, config: UnderstandingRun, max_length: int, checkpoint: str | None
+) -> None:
+    pipeline = UnderstandingPipeline(run, config, checkpoint, "cpu")
+    tokenizer = pipeline.reader.tokenizer
+    kind = config.data.kind
+    if kind != "classification" or not isinstance(tokenizer, WordPieceTokenizer):
+        raise UserError(
+            f"{run.folder}: only classification by a BERT goes to hf, not data.kind={kind}"
+        )
+    write_model(
+        partial, *write_classifier(pipeline.model, tokenizer.padding, pipeline.labels.names)
+    )
+    write_wordpiece_tokenizer(partial, tokenizer, max_length)
+
+
+def _fill_marian(
+    partial: Path, run: Run, config: TranslationRun, shape: TransformerConfig, checkpoint: Path
+) -> None:
+    if config.tokenizer.form != "plain":
+        raise UserError(
+            f"{run.folder}: reads text in the form {config.tokenizer.form}, which a tokenizer of "
+            "Hugging Face cannot make: it cannot be exported to hf"
+        )
+    model = Translator(shape)
+    load_module(model, load_player(checkpoint, "model"), checkpoint)
+    tokenizer = load_subwords(run.folder / _TOKENIZER)
+    padding = (
+        tokenizer.vocabulary[tokenizer.roles["padding"]]
+        if isinstance(tokenizer, SentencePieceTokenizer)
+        else SPECIAL.index(PADDING)
+    )
+    settings, tensors = write_marian(model, tokenizer.begin, tokenizer.end, padding)
+    write_model(partial, settings, tensors)
+    habits = ("decoder_start_token_id", "eos_token_id", "forced_eos_token_id", "pad_token_id")
+    write_generation(
+        partial,
+        {
+            **{key: settings[key] for key in habits},
+            "num_beams": config.search.beam,
+            "max_length": shape.max_length,
+            "bad_words_ids": [[number] for number in shape.unsaid] or None,
+        },
+    )
+    write_translation_tokenizer(partial, tokenizer, shape.max_length)

@@ -1,0 +1,1 @@
+"""Runs opened to look inside them."""

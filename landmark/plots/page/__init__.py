@@ -1,0 +1,1 @@
+"""Figures as pages for the browser: one file each, which asks for nothing from elsewhere."""

@@ -1,0 +1,128 @@
+"""Pretraining by hidden tokens: its configuration, and how such a run is put together."""
+
+import dataclasses
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+import torch
+from pydantic import model_validator
+
+from landmark.core.configuration import settings
+from landmark.core.errors import UserError
+from landmark.data.loader import Loader
+from landmark.data.masked_text import (
+    MaskedBatchConfig,
+    MaskedSamples,
+    MaskedTokenConfig,
+    separators,
+)
+from landmark.data.running_text.passage import PassageConfig, data_digest, prepare_passages
+from landmark.data.running_text.wordpiece import WordPieceConfig, WordPieceTokenizer
+from landmark.data.shards import TokenStore
+from landmark.engine import distributed
+from landmark.engine.trainer import Report
+from landmark.models.transformer.bert import BERTConfig, PretrainedBERT
+from landmark.objectives.masked_token import MaskedTokenObjective
+from landmark.optim.optimizer import ScheduledOptimizer
+from landmark.optim.schedule import learning_rate
+from landmark.recipes.catalog import TASKS, Assembly, RunConfig, Task
+
+MASKED_LANGUAGE_MODEL = "masked-language-model"
+_SHORTEST = 8  # tokens that a text must have room for
+
+
+@settings
+class MaskedLanguageModelRun(RunConfig):
+    """A complete pretraining of a BERT."""
+
+    task: Literal["masked-language-model"] = "masked-language-model"
+    data: PassageConfig = dataclasses.field(default_factory=PassageConfig)
+    tokenizer: WordPieceConfig = dataclasses.field(default_factory=WordPieceConfig)
+    model: BERTConfig = dataclasses.field(default_factory=BERTConfig)
+    objective: MaskedTokenConfig = dataclasses.field(default_factory=MaskedTokenConfig)
+    batches: MaskedBatchConfig = dataclasses.field(default_factory=MaskedBatchConfig)
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> "MaskedLanguageModelRun":
+        if self.init_from:
+            raise ValueError("init_from: pretraining begins from nothing: leave it out")
+        if self.model.max_length < _SHORTEST:
+            raise ValueError(f"model.max_length: must be at least {_SHORTEST} to pretrain")
+        if self.objective.next_sentence and self.model.segments != 2:
+            raise ValueError(
+                "objective.next_sentence: a model must tell two segments apart: set "
+                "model.segments=2, or objective.next_sentence=false"
+            )
+        return self
+
+
+def prepare(config: MaskedLanguageModelRun, folder: Path, report: Report) -> MaskedLanguageModelRun:
+    """Tokenizer and tokens into the run folder; the model's vocabulary is the tokenizer's."""
+    in_pairs = config.objective.next_sentence
+    room = config.model.max_length - separators(config.objective)
+    size = prepare_passages(
+        config.data,
+        config.tokenizer,
+        folder,
+        room // 2 if in_pairs else room,  # so that any two sentences fit
+        in_pairs,
+        report,
+    )
+    wanted = config.model.vocab_size
+    if wanted not in (None, size):
+        raise UserError(
+            f"the vocabulary does not match: model.vocab_size is {wanted}, the tokenizer has {size}"
+        )
+    return dataclasses.replace(config, model=dataclasses.replace(config.model, vocab_size=size))
+
+
+def assemble(config: MaskedLanguageModelRun, folder: Path, device: torch.device) -> Assembly:
+    """Model, objective, optimiser and loaders of a prepared run."""
+    tokenizer = WordPieceTokenizer.load(folder / "tokenizer.json")
+    torch.manual_seed(config.seed)
+    model = PretrainedBERT(config.model).to(device)
+    schedule = partial(
+        learning_rate,
+        config.schedule,
+        hidden_size=config.model.hidden_size,
+        max_steps=config.trainer.max_steps,
+    )
+    loaders = [
+        Loader(
+            MaskedSamples(
+                TokenStore(folder / "data" / split, verify=True),
+                config.batches,
+                config.objective,
+                tokenizer,
+                config.model.max_length,
+                config.seed,
+                shuffle=split == "train",
+            ),
+            accumulate=config.trainer.accumulate,
+            rank=distributed.rank(),
+            world_size=distributed.world_size(),
+            workers=config.batches.workers if split == "train" else 0,
+        )
+        for split in ("train", "valid")
+    ]
+    return Assembly(
+        objective=MaskedTokenObjective(model, config.objective),
+        optimizers={"model": ScheduledOptimizer(model, config.optimizer, schedule)},
+        loader=loaders[0],
+        validation=loaders[1],
+    )
+
+
+TASKS.add(
+    MASKED_LANGUAGE_MODEL,
+    Task(
+        MASKED_LANGUAGE_MODEL,
+        MaskedLanguageModelRun,
+        lambda config: data_digest(config.data),
+        prepare,
+        assemble,
+        prepared=("tokenizer.json", "data"),
+        assets=("tokenizer.json",),
+    ),
+)
