@@ -206,7 +206,10 @@ def _renamed(model: Any) -> dict[str, Any]:
             "mlp.c_proj": block.feedforward.contract,
         }
         for name, part in parts.items():
-            weights[f"transformer.h.{number}.{name}.weight"] = part.weight.T
+            is_norm = name.startswith("ln")
+            weights[f"transformer.h.{number}.{name}.weight"] = (
+                part.weight if is_norm else part.weight.T
+            )
             weights[f"transformer.h.{number}.{name}.bias"] = part.bias
     return {name: tensor.detach().clone().contiguous() for name, tensor in weights.items()}
 

@@ -250,6 +250,33 @@ def rnn_shakespeare() -> LanguageModelRun:
 
 
 @recipe(
+    "lstm-reading",
+    system="lstm",
+    summary="what gpt-reading reads, by an LSTM of as many weights, to fine-tune from",
+)
+def lstm_reading() -> LanguageModelRun:
+    return LanguageModelRun(
+        data=TextConfig(corpus="reading", apart=True, validation=0.05),
+        tokenizer=TextTokenizerConfig(kind="subwords", vocab_size=8000),
+        model=RecurrentLanguageModelConfig(
+            embedding_size=384, hidden_size=384, num_layers=2, dropout=0.1, tied=True
+        ),
+        batches=StreamConfig(streams=32, length=64, valid_streams=16),
+        optimizer=OptimizerConfig(betas=(0.9, 0.99), epsilon=1e-8),
+        schedule=ScheduleConfig(name="cosine", rate=2e-3, warmup_steps=100),
+        trainer=TrainerConfig(
+            max_steps=3000,
+            log_every=100,
+            validate_every=500,
+            checkpoint_every=250,
+            keep_last=2,
+            clip_norm=1.0,
+            ema_decay=0.99,
+        ),
+    )
+
+
+@recipe(
     "language-model",
     system="lstm",
     summary="your own text (--text), a small LSTM; any text with tokenizer.kind=subwords",

@@ -7,6 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 from transformers import BertConfig, BertForPreTraining
+from transformers.modeling_outputs import BaseModelOutputWithPoolingAndCrossAttentions
 
 from landmark.data.batch import MaskedBatch
 from landmark.data.masked_text import MaskedTokenConfig
@@ -100,17 +101,17 @@ def test_with_equally_many_hidden_tokens_it_is_transformers_sum_of_two_means() -
     }  # fmt: skip
     theirs.cls.load_state_dict(heads, strict=False)
     pooled = ours.model.bert.pool(hidden, given.packing)
-    theirs.bert.forward = lambda *_, **__: (grid, pooled)
+    states = BaseModelOutputWithPoolingAndCrossAttentions(grid, pooled)
+    theirs.bert.forward = lambda *_, **__: states
     padded = given.packing.unpack(labels + 100)[..., 0] - 100  # padding is not to be guessed
     answer = theirs(
         input_ids=torch.zeros_like(padded),
         attention_mask=visible.long(),
         labels=padded,
         next_sentence_label=given.kinds,
-        return_dict=False,
     )
     (turn,) = ours.turns(given, 1)
-    torch.testing.assert_close(turn.loss_sum / turn.weight, answer[0], atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(turn.loss_sum / turn.weight, answer.loss, atol=1e-5, rtol=1e-5)
 
 
 def test_parts_of_a_batch_add_up_to_the_whole() -> None:

@@ -1,0 +1,112 @@
+"""`landmark fill` and `landmark embed`, and `landmark train bert --text` that comes before them."""
+
+import io
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from landmark.cli.main import run as call
+
+TEXT = "the walker walks.\nthe talker talks.\n\nan old house.\na new house.\n\nthe new walker.\n"
+SMALL = [
+    "tokenizer.vocab_size=60", "model.hidden_size=12", "model.inner_size=16", "model.num_heads=2",
+    "model.num_layers=1", "model.max_length=16", "batches.tokens=60", "trainer.max_steps=1",
+    "threads=1",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A text as text.txt, and a BERT of it as run/."""
+    folder = tmp_path_factory.mktemp("own")
+    (folder / "text.txt").write_text(TEXT)
+    words = ["train", "bert", "--text", str(folder / "text.txt"), "--run", str(folder / "run")]
+    assert call([*words, *SMALL]) == 0
+    return folder
+
+
+def test_fillings_are_printed_likeliest_first(folder, command):
+    answer = command("fill", folder / "run", "the [MASK] walks.", "--top-k", 3)
+    assert answer.lines[0] == "the [MASK] walks."
+    assert len(answer.lines) == 4
+    shares = [float(line.split()[0]) for line in answer.lines[1:]]
+    assert shares == sorted(shares, reverse=True)
+    assert all(line.endswith(" walks.") for line in answer.lines[1:])
+
+
+def test_several_blanks_are_printed_one_by_one_and_together(folder, command):
+    answer = command("fill", folder / "run", "the [MASK] [MASK].", "--top-k", 2)
+    kinds = [line.split()[0] for line in answer.lines[1:5]]
+    assert kinds == ["blank"] * 4
+    assert len(answer.lines) == 7
+
+
+def test_json_has_all_of_it_for_each_line_of_stdin(folder, command, monkeypatch):
+    given = io.TextIOWrapper(io.BytesIO(b"\xef\xbb\xbfa [MASK]\r\nthe [MASK]"), encoding="utf-8")
+    monkeypatch.setattr(sys, "stdin", given)
+    answer = command("fill", folder / "run", "--json")
+    records = [json.loads(line) for line in answer.lines]
+    assert [record["text"] for record in records] == ["a [MASK]", "the [MASK]"]
+    assert len(records[0]["blanks"][0]) == len(records[0]["fillings"]) == 5
+    assert records[0]["blanks"][0][0].keys() == {"token", "probability"}
+
+
+def test_vectors_of_lines_go_to_a_file_or_to_stdout(folder, command, tmp_path):
+    (tmp_path / "lines.txt").write_text("the walker\nan old house\n")
+    answer = command("embed", folder / "run", tmp_path / "lines.txt")
+    records = [json.loads(line) for line in answer.lines]
+    assert [record["text"] for record in records] == ["the walker", "an old house"]
+    saved = command(
+        "embed", folder / "run", tmp_path / "lines.txt", "--output", tmp_path / "vectors.npy"
+    )
+    assert saved.out == f"{tmp_path / 'vectors.npy'}\n"
+    np.testing.assert_allclose(
+        np.load(tmp_path / "vectors.npy"), [record["vector"] for record in records], rtol=1e-6
+    )
+
+
+def test_vectors_of_words_go_with_their_names(folder, command, tmp_path):
+    (tmp_path / "lines.txt").write_text("the walker\nhouse\n")
+    words = ["embed", folder / "run", tmp_path / "lines.txt", "--words", "--layer", 0]
+    assert command(*words, "--output", tmp_path / "words.npy").code == 0
+    assert np.load(tmp_path / "words.npy").shape == (3, 12)
+    assert (tmp_path / "words.tsv").read_text() == "1\tthe\n1\twalker\n2\thouse\n"
+    records = [json.loads(line) for line in command(*words).lines]
+    assert [word["word"] for word in records[0]["words"]] == ["the", "walker"]
+
+
+def test_neighbours_are_words_or_lines(folder, command):
+    answer = command("embed", folder / "run", "--neighbours", "the", "--count", 2)
+    assert len(answer.lines) == 2
+    answer = command(
+        "embed", folder / "run", folder / "text.txt", "--neighbours", "an old house.", "--json"
+    )
+    near = json.loads(answer.out)
+    assert near[0] == {"text": "an old house.", "cosine": pytest.approx(1)}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["fill", "RUN", "no blank"], "there is nothing to fill in: write [MASK] where it is"),
+        (["fill", "RUN", "the [FOO]"], "[FOO]: is no special token: choose from [PAD], [UNK]"),
+        (["fill", "RUN", "[MASK] " + "old " * 30], "the model reads at most 16: shorten it"),
+        (["fill", "RUN", "[MASK]", "--top-k", "0"], "Invalid value for '--top-k'"),
+        (["generate", "RUN"], "is a run of task 'masked-language-model', not 'language-model'"),
+        (["embed", "RUN", "missing.txt"], "missing.txt: cannot be read"),
+        (["embed", "RUN", "TEXT", "--output", "v.txt"], "--output names a .npy file"),
+        (["embed", "RUN", "TEXT", "--layer", "7"], "layer 7: the model has 1: from 0 to 1"),
+        (["embed", "RUN", "--neighbours", "a", "--words"], "--neighbours prints names"),
+    ],
+)
+def test_mistakes_are_one_line(folder, mistake, words, said):
+    places = {"RUN": folder / "run", "TEXT": folder / "text.txt"}
+    assert said in mistake(*(places.get(word, word) for word in words))
+
+
+def test_stdin_that_is_not_utf8_is_named_by_its_line(folder, mistake, monkeypatch):
+    given = io.TextIOWrapper(io.BytesIO(b"a [MASK]\n\xff\n"), encoding="utf-8")
+    monkeypatch.setattr(sys, "stdin", given)
+    assert mistake("fill", folder / "run") == "stdin:2: not valid UTF-8"
