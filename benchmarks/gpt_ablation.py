@@ -9,8 +9,8 @@ not of other seeds.
 
     python benchmarks/gpt_ablation.py [--gpt RUN] [--lstm RUN] [--output FOLDER] [SETTING …]
 
-Without --gpt and --lstm, gpt-reading is pretrained first, and the same recipe with an LSTM. What is
-finished is kept: the same command goes on where it was stopped.
+Without --gpt and --lstm, gpt-reading and lstm-reading are pretrained first. What is finished is
+kept: the same command goes on where it was stopped.
 """
 
 import argparse
@@ -54,27 +54,19 @@ ROWS = {
 }
 
 
-LSTM = (
-    "model={architecture: recurrent, embedding_size: 384, hidden_size: 384, dropout: 0.1, tied: true}",
-    "schedule.rate=2e-3",
-    "optimizer.weight_decay=0",
-)
-"""What gpt-reading is changed to: its text, tokens and updates stay."""
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("settings", nargs="*", help="of all rows, as schedule.rate=2e-4")
     parser.add_argument("--gpt", type=Path, help="a run of gpt-reading")
-    parser.add_argument("--lstm", type=Path, help="an LSTM that was pretrained alike")
+    parser.add_argument("--lstm", type=Path, help="a run of lstm-reading")
     parser.add_argument("--output", type=Path, default=Path("runs/gpt-ablation"))
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
     threads = f"threads={options.threads}"
     bodies = {
-        name: pretrained(given, "gpt-reading", options.output / name, [threads, *changed])
-        for name, given, changed in (("gpt", options.gpt, ()), ("lstm", options.lstm, LSTM))
+        name: pretrained(given, f"{name}-reading", options.output / name, [threads])
+        for name, given in (("gpt", options.gpt), ("lstm", options.lstm))
     }
     results: dict[str, dict[str, Any]] = {}
     for name, row in ROWS.items():

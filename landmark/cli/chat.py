@@ -180,10 +180,10 @@ class Game:
         return self.story.turns.pop()
 
     def _seed(self, given: str) -> None:
-        if given:
-            if not given.lstrip("-").isdecimal():
-                raise UserError(f"/seed {given}: a seed is a whole number")
-            self.seed = int(given)
+        try:
+            self.seed = int(given) if given else self.seed
+        except ValueError:
+            raise UserError(f"/seed {given}: a seed is a whole number") from None
         _say(f"the next seed is {self.seed}")
 
     def _save(self, name: str) -> None:
@@ -206,14 +206,9 @@ def newest_part(pipeline: "GenerationPipeline", text: str, room: int) -> str:
     if pipeline.context is None:
         return text
     most = max(1, pipeline.context // 2, pipeline.context - room)
-    while len(pipeline.tokenizer.encode([text])[0]) > most:
-        for sign in ("\n", " "):
-            _, found, after = text.partition(sign)
-            if found and after:
-                text = after
-                break
-        else:
-            text = text[len(text) // 2 :]
+    while (count := len(pipeline.tokenizer.encode([text])[0])) > most:
+        parts = (text.partition(sign)[2] for sign in ("\n", " ") if count < 4 * most)
+        text = next((after for after in parts if after), text[(len(text) + 1) // 2 :])
     return text
 
 

@@ -253,7 +253,7 @@ def _watched(model: Any, layer: int) -> Iterator[list[Tensor]]:
     if layer == 0:
         handle = blocks[0].register_forward_pre_hook(lambda block, given: seen.append(given[0]))
     else:
-        handle = blocks[layer - 1].register_forward_hook(
+        handle = blocks[max(layer, 1) - 1].register_forward_hook(
             lambda block, given, found: seen.append(found)
         )
     try:

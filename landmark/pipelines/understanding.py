@@ -123,7 +123,7 @@ class UnderstandingPipeline:
             )
         groups = [tuple(texts[n : n + width]) for n in range(0, len(texts), width)]
         if kind == "span":
-            return [Question(p, *group) for p, group in zip(places[::2], groups, strict=True)]
+            return [Question(p, g[0], g[1]) for p, g in zip(places[::2], groups, strict=True)]
         make = LabeledText if kind == "classification" else ScoredText
         return [make(p, group) for p, group in zip(places[::width], groups, strict=True)]
 

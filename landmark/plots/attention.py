@@ -84,11 +84,11 @@ def save_view(
     size = max(5.0, 1.5 + 0.32 * len(names)), 1.4 + 0.62 * len(heads)
     figure = Figure(figsize=size, layout="constrained")
     panels = figure.subplots(len(heads), 1, sharex=True, squeeze=False)[:, 0]
-    places = range(len(names))
+    places, highest = range(len(names)), max(0.1, float(weights.max()))
     for axes, head, values in zip(panels, heads, weights.tolist(), strict=True):
         most = max(places, key=values.__getitem__)
         axes.bar(places, values, color=["C3" if place == most else "C0" for place in places])
-        axes.set(ylim=(0, 1), yticks=(0, 1))
+        axes.set(ylim=(0, highest), yticks=(0, highest), yticklabels=("0", f"{highest:.0%}"))
         axes.tick_params(labelsize=6)
         axes.set_ylabel(f"{head}", rotation=0, fontsize=9, labelpad=10, va="center")
         axes.spines[["top", "right"]].set_visible(False)

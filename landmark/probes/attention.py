@@ -58,8 +58,12 @@ def cross_attentions(model: TranslationModel, batch: TranslationBatch) -> list[T
 
 
 @torch.inference_mode()
-def self_attention(model: nn.Module, tokens: Tensor) -> Tensor:
-    """Weights from each token of a text to each, of a GPT or a BERT. (T,) -> (L, H, T, T)"""
+def self_attention(model: nn.Module, tokens: Tensor, segments: Tensor | None = None) -> Tensor:
+    """Weights from each token of a text to each: of a GPT, or of a BERT, which may have segments.
+
+    (T,) -> (L, H, T, T)
+    """
+    inputs = [tokens, Packing.full(1, len(tokens), tokens.device)]
     with observed_attention(model) as seen:
-        model(tokens, Packing.full(1, len(tokens), tokens.device))
+        model(*inputs, *([] if segments is None else [segments]))
     return torch.stack([weights[0][0] for weights in seen.values()]).float().cpu()

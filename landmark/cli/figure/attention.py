@@ -90,7 +90,7 @@ def _look(
     heads = _choose("head", head, config.num_heads)
     if token is not None and layer is None:
         layers = layers[-1:]
-    weights = self_attention(reader.network, reading.tokens)
+    weights = self_attention(reader.network, reading.tokens, reading.segments)
     weights = weights[layers[0] - 1 : layers[-1], heads[0] - 1 : heads[-1]]
     names = list(reading.pieces)
     if words:

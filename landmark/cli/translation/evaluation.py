@@ -97,9 +97,9 @@ def evaluate(
     from landmark.pipelines.loading import load
 
     if is_understanding(run):
-        chosen = {"--source": source, "--reference": reference, "--join": join, "--beam": beam}
-        chosen |= {"--length-penalty": length_penalty, "--against": against, "--to": to}
-        refuse({**chosen, "--by-length": by_length, "--output": output})
+        chosen: dict[str, object] = {"--source": source, "--reference": reference, "--join": join}
+        chosen |= {"--beam": beam, "--length-penalty": length_penalty, "--against": against}
+        refuse({**chosen, "--to": to, "--by-length": by_length, "--output": output})
         evaluate_understanding(run, split, file, bootstrap, as_json, checkpoint, device)
         return
     if file:

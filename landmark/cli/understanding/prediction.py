@@ -53,11 +53,8 @@ def _record(example: "Example", found: "Prediction") -> dict[str, Any]:
     from landmark.data.understanding.example import as_record
 
     given = as_record(example)
-    read = {
-        key: given[key]
-        for key in ("texts", "text", "choices", "words", "question", "context")
-        if key in given
-    }
+    left_out = ("place", "label", "score", "answer", "tags", "answers", "name")
+    read = {key: value for key, value in given.items() if key not in left_out}
     answered = {
         "answer": found.answer,
         "probability": found.probability,

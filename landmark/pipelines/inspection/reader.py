@@ -4,6 +4,8 @@ A BERT reads [CLS] text [SEP], in which [MASK] and its like may stand. A GPT rea
 a recurrent model the end of a line before it, both as `landmark generate` does.
 """
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,21 +14,16 @@ import torch
 from torch import Tensor
 
 from landmark.core.errors import UserError
-from landmark.core.runtime import choose_device
 from landmark.data.running_text.character import (
     CharacterTokenizer,
     TextTokenizer,
     UnknownCharacterError,
 )
-from landmark.data.running_text.wordpiece import SPECIAL, UNKNOWN, WordPieceTokenizer
+from landmark.data.running_text.wordpiece import SPECIAL, WordPieceTokenizer
 from landmark.data.text_file import is_valid
-from landmark.engine.checkpoint import load_module
-from landmark.engine.run import Run
-from landmark.engine.session import load_player
-from landmark.models.transformer.bert import PretrainedBERT
+from landmark.pipelines.filling import FillingPipeline
+from landmark.pipelines.generation import GenerationPipeline
 from landmark.pipelines.loading import load
-from landmark.recipes.masked_language_model import MaskedLanguageModelRun
-from landmark.recipes.training import check_assets, load_config
 
 Vocabulary = TextTokenizer | WordPieceTokenizer
 Span = tuple[int, int]
@@ -46,6 +43,8 @@ class Reading:
     """Where in the text that is; a special token is nowhere."""
     opening: int = 0
     """So many of the tokens are read before the text begins."""
+    segments: Tensor | None = None
+    """BERT: which part of the text each token is of, as [SEP] separates them. (T,)"""
 
 
 class Reader:
@@ -100,7 +99,8 @@ class Reader:
 
     def _cut(self, text: str) -> Reading:
         if isinstance(self.tokenizer, WordPieceTokenizer):
-            return _cut_marked(self.tokenizer, text, self.device)
+            most = max(0, self.network.config.segments - 1)
+            return _cut_marked(self.tokenizer, text, most, self.device)
         try:
             numbers, spans = _locate(self.tokenizer, text)
         except UnknownCharacterError as error:
@@ -143,40 +143,18 @@ class Reader:
 
 def open_reader(run: Path, checkpoint: str | None = None, device: str = "auto") -> Reader:
     """Open a run of a GPT, a BERT or a recurrent language model."""
-    opened = Run.open(run)
-    config: Any = load_config(opened)
-    if isinstance(config, MaskedLanguageModelRun):
-        return _open_bert(opened, config, checkpoint, device)
-    if config.task != "language-model":
+    pipeline: Any = load(run, checkpoint, device)
+    if isinstance(pipeline, FillingPipeline):
+        network, opening = pipeline.model.bert, ""
+    elif isinstance(pipeline, GenerationPipeline):
+        network, opening = pipeline.model, pipeline.opening
+    else:
         raise UserError(
-            f"{run}: is a run of task {config.task!r}: give one of 'language-model' or "
+            f"{run}: is a run of task {pipeline.config.task!r}: give one of 'language-model' or "
             "'masked-language-model'"
         )
-    pipeline = load(run, checkpoint, device, task="language-model")
-    return Reader(
-        run,
-        config.model.architecture,
-        pipeline.model,
-        pipeline.tokenizer,
-        pipeline.opening,
-        pipeline.device,
-    )
-
-
-def _open_bert(
-    run: Run, config: MaskedLanguageModelRun, checkpoint: str | None, device: str
-) -> Reader:
-    check_assets(run)
-    tokenizer = WordPieceTokenizer.load(run.folder / "tokenizer.json")
-    if len(tokenizer) != config.model.vocab_size:
-        raise UserError(
-            f"{run.folder}: the vocabulary does not match: the model has "
-            f"{config.model.vocab_size} entries, tokenizer.json has {len(tokenizer)}"
-        )
-    folder, place = run.find_checkpoint(checkpoint), choose_device(device)
-    model = PretrainedBERT(config.model).eval()
-    load_module(model, load_player(folder, "model"), folder)
-    return Reader(run.folder, "bert", model.bert.to(place), tokenizer, "", place)
+    architecture = pipeline.config.model.architecture
+    return Reader(run, architecture, network, pipeline.tokenizer, opening, pipeline.device)
 
 
 def _locate(tokenizer: TextTokenizer, text: str) -> tuple[list[int], list[Span]]:
@@ -188,17 +166,30 @@ def _locate(tokenizer: TextTokenizer, text: str) -> tuple[list[int], list[Span]]
     return encoding.ids, list(zip([0, *ends], ends, strict=False))
 
 
-def _cut_marked(tokenizer: WordPieceTokenizer, text: str, device: torch.device) -> Reading:
+def _cut_marked(
+    tokenizer: WordPieceTokenizer, text: str, last_segment: int, device: torch.device
+) -> Reading:
     """[CLS] text [SEP], in which special tokens stand for themselves."""
-    tokenizer.encode_marked(text)  # says which of the tokens in brackets is none
-    tokenizer.backend.encode_special_tokens = False
-    try:
-        encoding = tokenizer.backend.encode(text, add_special_tokens=False)
-    finally:
-        tokenizer.backend.encode_special_tokens = True
-    numbers = [tokenizer.begin, *encoding.ids, tokenizer.separator]
-    pieces = tokenizer.pieces(numbers)
-    places = [None, *encoding.offsets, None]
-    is_text = [piece not in SPECIAL or piece == UNKNOWN for piece in pieces]
-    spans = [span if real else None for real, span in zip(is_text, places, strict=True)]
-    return Reading(text, torch.tensor(numbers, device=device), tuple(pieces), tuple(spans))
+    numbers, spans = tokenizer.encode_marked(text), list(_locate_marked(tokenizer, text))
+    if numbers[:1] != [tokenizer.begin]:
+        numbers, spans = [tokenizer.begin, *numbers], [None, *spans]
+    if numbers[-1:] != [tokenizer.separator]:
+        numbers, spans = [*numbers, tokenizer.separator], [*spans, None]
+    tokens = torch.tensor(numbers, device=device)
+    ends = (tokens == tokenizer.separator).long()
+    segments = (ends.cumsum(0) - ends).clamp(max=last_segment)
+    pieces = tuple(tokenizer.pieces(numbers))
+    return Reading(text, tokens, pieces, tuple(spans), segments=segments)
+
+
+def _locate_marked(tokenizer: WordPieceTokenizer, text: str) -> Iterator[Span | None]:
+    """Where each token of a text stands; a special one nowhere."""
+    special = dict.fromkeys([*SPECIAL, *tokenizer.roles.values()])
+    start = 0
+    for part in re.split(f"({'|'.join(map(re.escape, special))})", text):
+        if part in special:
+            yield None
+        else:
+            for a, b in tokenizer.backend.encode(part, add_special_tokens=False).offsets:
+                yield start + a, start + b
+        start += len(part)
