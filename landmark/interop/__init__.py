@@ -1,1 +1,1 @@
-"""Models out to other libraries' formats: CTranslate2, ONNX."""
+"""Models out to other libraries' formats, and in from them: CTranslate2, ONNX, Hugging Face."""

@@ -64,11 +64,10 @@ class KeyValueCache:
     def append(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
         """Add the keys and values of a step, or of a whole text; returns all, (R, H, T, D)."""
         start, self.length = self.length, self.length + key.shape[2]
-        self._keys[: self.rows, :, start : self.length] = key
-        self._values[: self.rows, :, start : self.length] = value
-        return self._keys[: self.rows, :, : self.length], self._values[
-            : self.rows, :, : self.length
-        ]
+        keys, values = (x[: self.rows, :, : self.length] for x in (self._keys, self._values))
+        keys[:, :, start:] = key
+        values[:, :, start:] = value
+        return keys, values
 
     @property
     def bias(self) -> Tensor | None:

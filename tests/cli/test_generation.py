@@ -222,9 +222,9 @@ def test_prompts_of_a_file_are_a_batch(command, folder, tmp_path):
 
 
 def test_texts_end_before_stop_strings(command, folder):
-    (free,) = landmark.load(folder / "gpt").generate("9", 100)
+    (free,) = landmark.load(folder / "run").generate("9", 100)
     stop = free.text[10:12]
-    words = ["generate", folder / "gpt", "9", "--length", 100, "--stop", "no such", "--stop", stop]
+    words = ["generate", folder / "run", "9", "--length", 100, "--stop", "no such", "--stop", stop]
     text = free.text[: free.text.index(stop)]
     assert command(*words).out == f"9{text}\n"
     record = json.loads(command(*words, "--json").out)
@@ -262,9 +262,9 @@ def test_repetition_can_be_penalized(command, folder):
 
 
 def test_speed_is_said_when_asked_for(command, folder):
-    answer = command("generate", folder / "gpt", "9", "--length", 20, "--speed")
+    answer = command("generate", folder / "run", "9", "--length", 20, "--speed")
     assert re.fullmatch(r"20 tokens in [\d.]+ s: [\d,.]+ tokens a second\n", answer.err)
-    assert answer.out == command("generate", folder / "gpt", "9", "--length", 20).out
+    assert answer.out == command("generate", folder / "run", "9", "--length", 20).out
 
 
 def test_eight_bits_write_too(command, folder):

@@ -80,7 +80,7 @@ def test_answers_without_candidates_are_what_is_written(command, folder, tmp_pat
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (TASK + "shot: 2\n", "task.yaml:5: unknown key 'shot': did you mean shots?"),
+        (TASK + "shot: 2\n", "task.yaml:5: unknown key 'shot': did you mean shots"),
         (TASK + "shots: 2\n", "shots 2: there are only 1 examples"),
         ("template: [\n", "not valid YAML"),
         (TASK.replace('"97"', '"' + "9" * 80 + '"'), "question 1 has"),

@@ -2,7 +2,6 @@ import dataclasses
 
 import pytest
 import torch
-
 from transformers import BertConfig, BertModel, GPT2Config, GPT2Model
 
 from landmark.layers.packing import Packing

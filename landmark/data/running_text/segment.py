@@ -7,6 +7,7 @@ anew. Departures: a sample ends before the sentence that would not fit (the pape
 and what has only one sentence left stays alone, with nothing to say of what follows.
 """
 
+from array import array
 from bisect import bisect_right
 from typing import Any, NamedTuple
 
@@ -42,20 +43,21 @@ class SegmentPlan:
             store, room, in_pairs, short, seed,
         )  # fmt: skip
         lengths = store.lengths[SIDE]
-        self.ends = np.flatnonzero(lengths == 0).tolist()
-        self.total: list[int] = [0, *np.cumsum(lengths).tolist()]
+        self.ends = np.flatnonzero(lengths == 0)
+        self.total = np.concatenate(([0], np.cumsum(lengths)))
         self._laid_out: tuple[int, NDArray[np.int64]] | None = None
 
     def samples(self, epoch: int) -> NDArray[np.int64]:
         """All samples of an epoch, a row each with the numbers of `Segments`. (S, 5)"""
         if self._laid_out is None or self._laid_out[0] != epoch:
-            self._laid_out = epoch, np.array(self._lay_out(epoch), np.int64)
+            numbers = np.frombuffer(self._lay_out(epoch), np.int64)
+            self._laid_out = epoch, numbers.reshape(-1, len(Segments._fields))
         return self._laid_out[1]
 
     def lengths(self, epoch: int) -> NDArray[np.int64]:
         """How many tokens each sample has. (S,)"""
         start, stop, second_start, second_stop, _ = self.samples(epoch).T
-        total = np.array(self.total)
+        total = self.total
         both = total[stop] - total[start] + total[second_stop] - total[second_start]
         return np.minimum(both, self.room)
 
@@ -71,26 +73,26 @@ class SegmentPlan:
             return np.zeros(0, self.store.dtype)
         return np.concatenate([self.store[SIDE, number] for number in range(start, stop)])
 
-    def _lay_out(self, epoch: int) -> list[Segments]:
+    def _lay_out(self, epoch: int) -> "array[int]":
         random = np.random.default_rng(derive_seed(self.seed, "segments", epoch))
-        samples: list[Segments] = []
+        samples = array("q")  # millions of them take no more room than their numbers
         begin = 0
-        for document, end in enumerate(self.ends):
+        for document, end in enumerate(map(int, self.ends)):
             while begin < end:
                 target = self._target(random)
                 stop = self._fill(begin, end, target, fewest=2 if self.in_pairs else 1)
                 if not self.in_pairs or stop - begin == 1:
-                    samples.append(Segments(begin, stop, stop, stop, IS_ALONE))
+                    samples.extend(Segments(begin, stop, stop, stop, IS_ALONE))
                     begin = stop
                     continue
                 middle = begin + 1 + int(random.integers(stop - begin - 1))
                 if random.random() < 0.5:
-                    samples.append(Segments(begin, middle, middle, stop, FOLLOWS))
+                    samples.extend(Segments(begin, middle, middle, stop, FOLLOWS))
                     begin = stop
                 else:
-                    left = target - (self.total[middle] - self.total[begin])
+                    left = target - int(self.total[middle] - self.total[begin])
                     other = self._elsewhere(document, left, random)
-                    samples.append(Segments(begin, middle, *other, IS_ANOTHER))
+                    samples.extend(Segments(begin, middle, *other, IS_ANOTHER))
                     begin = middle
             begin = end + 1
         return samples
@@ -102,7 +104,7 @@ class SegmentPlan:
 
     def _fill(self, begin: int, end: int, target: int, fewest: int) -> int:
         """Behind the last sentence that still fits; so many are taken in any case."""
-        limit = self.total[begin] + target
+        limit = int(self.total[begin]) + target
         stop = bisect_right(self.total, limit, begin + 1, end + 1) - 1
         return min(end, max(stop, begin + fewest))
 
@@ -112,6 +114,6 @@ class SegmentPlan:
         """Sentences of another document, from anywhere in it."""
         other = int(random.integers(len(self.ends) - 1))
         other += other >= document
-        begin = self.ends[other - 1] + 1 if other else 0
-        begin += int(random.integers(self.ends[other] - begin))
-        return begin, self._fill(begin, self.ends[other], target, fewest=1)
+        begin, end = int(self.ends[other - 1]) + 1 if other else 0, int(self.ends[other])
+        begin += int(random.integers(end - begin))
+        return begin, self._fill(begin, end, target, fewest=1)

@@ -68,19 +68,19 @@ def contained_phrases(texts: Iterable[str], phrases: set[str]) -> set[str]:
 
     Longer texts first: one that was found inside another has no phrase that the other has not.
     """
-    longest = max((phrase.count(" ") + 1 for phrase in phrases), default=0)
-    found: set[str] = set()
-    for text in sorted(set(texts), key=len, reverse=True):
+    given = set(texts)
+    known, found = given | phrases, set[str]()
+    for text in sorted(given, key=len, reverse=True):
         if text not in found:
-            found.update(run for run in _runs(text, longest) if run in phrases)
-    return found
+            found.update(run for run in _runs(text) if run in known)
+    return found & phrases
 
 
-def _runs(text: str, longest: int) -> Iterator[str]:
-    """Every run of up to so many consecutive words."""
+def _runs(text: str) -> Iterator[str]:
+    """Every run of consecutive words."""
     words = [match.span() for match in _WORD.finditer(text)]
     for first, (start, _) in enumerate(words):
-        for _, end in words[first : first + longest]:
+        for _, end in words[first:]:
             yield text[start:end]
 
 
@@ -113,7 +113,7 @@ def _outermost(texts: Iterable[str]) -> set[str]:
     for text in sorted(phrases, key=len, reverse=True):
         if text not in inside:
             outermost.add(text)
-            inside.update(run for run in _runs(text, len(text)) if run in phrases)
+            inside.update(run for run in _runs(text) if run in phrases)
     return outermost
 
 

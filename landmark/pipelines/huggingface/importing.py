@@ -14,7 +14,7 @@ from torch import Tensor
 from landmark.core.configuration import as_values, as_yaml, fingerprint
 from landmark.core.errors import UserError
 from landmark.core.runtime import environment
-from landmark.core.storage import beside, make_folder, storage_error, sync_folder, write_durably
+from landmark.core.storage import beside, make_folder, sync_folder, write_durably
 from landmark.data.masked_text import MaskedTokenConfig
 from landmark.data.parallel_text import ParallelTextConfig
 from landmark.data.running_text.character import ForeignSubwords
@@ -65,7 +65,7 @@ def import_model(
 ) -> Path:
     """Make a run of a folder, or of a model by its name on the Hub; returns the run's folder."""
     given = Path(source)
-    target = run or Path("runs") / given.name
+    target = run or Path("runs") / given.resolve().name
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise UserError(f"{target}: exists: --run names another folder")
     is_path = given.exists() or source.startswith((".", "/", "~")) or source.count("/") > 1
@@ -185,6 +185,7 @@ def _write_run(imported: Imported, target: Path, source: str) -> None:
         partial.rename(target)
         sync_folder(target.parent)
     except OSError as error:
-        raise storage_error(target, error) from None
+        reason = error.strerror or error
+        raise UserError(f"{target}: could not be written ({reason}): nothing is there") from None
     finally:
         shutil.rmtree(partial, ignore_errors=True)
