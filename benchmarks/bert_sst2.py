@@ -11,10 +11,13 @@ the same command goes on where it was stopped.
 """
 
 import argparse
+import sys
 from pathlib import Path
 from typing import Any
 
 from fine_tuned import measured, pretrained, say, shown
+
+from landmark.core.errors import UserError
 
 SPLITS = ("test", "dev")
 NAMES = {"weights": "pretrained", "shape": "from scratch"}
@@ -77,4 +80,7 @@ def mean(rows: list[dict[str, Any]], split: str) -> float:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except UserError as error:
+        sys.exit(str(error))

@@ -14,11 +14,14 @@ kept: the same command goes on where it was stopped.
 """
 
 import argparse
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fine_tuned import measured, pretrained, say, shown
+
+from landmark.core.errors import UserError
 
 
 @dataclass(frozen=True)
@@ -98,4 +101,7 @@ def print_table(results: dict[str, dict[str, Any]]) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except UserError as error:
+        sys.exit(str(error))

@@ -1,7 +1,7 @@
 """Scaling laws at small scale: a ladder of GPTs from 3 thousand to 800 thousand parameters.
 
 Every size trains on the same text for as many tokens, with a constant learning rate and averaged
-weights, so that the loss at any moment is as good as that of a training which ends there (under
+weights, so that the loss at any moment is near that of a training which ends there (under
 cosine decay, only the last one is). The rate is smaller the wider the network. Each run takes less
 than 5 minutes on one core, all together about 12. Finished runs are kept, unfinished ones go on:
 start it again as often as you like.

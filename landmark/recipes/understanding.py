@@ -20,6 +20,7 @@ from landmark.data.understanding.corpus import (
     prepare_examples,
 )
 from landmark.data.understanding.encoding import Reader, marks_of
+from landmark.data.understanding.example import Example
 from landmark.data.understanding.samples import ExampleBatchConfig, ExampleSamples
 from landmark.engine import distributed
 from landmark.engine.settings import TrainerConfig
@@ -104,7 +105,7 @@ def prepare(config: UnderstandingRun, folder: Path, report: Report) -> Understan
     examples, valid_examples = prepare_examples(config.data, folder, report)
     reader = build_reader(config, folder)
     for split in ("train", "valid"):  # what cannot be read shows before the run begins
-        reader.read(load_examples(folder / "data", split, config.data.kind))
+        _check_answers(reader, load_examples(folder / "data", split, config.data.kind), report)
     batches = math.ceil(examples / config.batches.size)
     config = _timed(config, batches)
     counts = {"examples": examples, "valid_examples": valid_examples, "batches": batches}
@@ -112,6 +113,16 @@ def prepare(config: UnderstandingRun, folder: Path, report: Report) -> Understan
     if config.init == "weights":
         save_body(config, folder)
     return config
+
+
+def _check_answers(reader: Reader, examples: list[Example], report: Report) -> None:
+    """Say how many questions teach nothing, because no window holds their answer."""
+    lost = len(examples) - len(reader.read_to_learn(examples))
+    if lost == len(examples):
+        raise UserError(f"{examples[0].place}: no answer of this split fits into what is read")
+    if lost:
+        text = f"warning: left out: {lost:,} questions whose answers no window holds"
+        report({"kind": "note", "text": text})
 
 
 def _timed(config: UnderstandingRun, batches: int) -> UnderstandingRun:
@@ -180,7 +191,7 @@ def assemble(config: UnderstandingRun, folder: Path, device: torch.device) -> As
     loaders = [
         Loader(
             ExampleSamples(
-                reader.read(load_examples(folder / "data", split, kind)),
+                reader.read_to_learn(load_examples(folder / "data", split, kind)),
                 kind,
                 config.batches,
                 config.seed,

@@ -1,6 +1,9 @@
 import hashlib
 import json
+import os
 import shutil
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -139,6 +142,48 @@ def test_parts_of_a_batch_give_the_step_of_the_whole(fine_tune):
     a, b = weights(one, 2), weights(three, 2)
     for name in a:
         torch.testing.assert_close(a[name], b[name], atol=2e-5, rtol=1e-3)
+
+
+def test_two_processes_train_the_same_model(fine_tune, table, pretrained_runs, tmp_path):
+    plain = ["model.dropout=0", "model.attention_dropout=0", "fine_tuning.head_dropout=0"]
+    one = fine_tune("bert", *plain, name="one")
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    command += ["-m", "landmark", "train", "understanding", "--run-directory", tmp_path / "two"]
+    named = [f"data.train={table}", "data.text=first", "data.label=class"]
+    words = [*named, f"init_from={pretrained_runs['bert']}", *FEW, *plain]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    result = subprocess.run(  # noqa: PLW1510
+        [*command, *words], capture_output=True, text=True, env=environment, timeout=600
+    )
+    assert result.returncode == 0, result.stderr
+    two = Run(tmp_path / "two")
+    a, b = weights(one, 4), weights(two, 4)
+    for name in a:
+        torch.testing.assert_close(a[name], b[name], atol=2e-5, rtol=1e-3)
+    for mine, theirs in zip(logged(one, "valid"), logged(two, "valid"), strict=True):
+        assert mine["accuracy"] == pytest.approx(theirs["accuracy"])
+
+
+@pytest.mark.parametrize("body", ["bert", "gpt", "lstm"])
+def test_a_task_is_learnt_in_half_precision(body, fine_tune):
+    extra = [] if body == "bert" else ["objective.auxiliary=0.5"]
+    run = fine_tune(body, "trainer.precision=bf16", *extra)
+    assert logged(run, "valid")[-1]["loss"] < 2
+
+
+def test_questions_whose_answers_no_window_holds_are_left_out_and_counted(tmp_path, fine_tune):
+    path = write_task("span", tmp_path)
+    context = " ".join(WORDS * 8)
+    record = {"question": "who", "context": context, "answers": [context]}
+    path.write_text(path.read_text() + (json.dumps(record) + "\n") * 20)
+    notes = []
+    run = fine_tune("bert", "data.kind=span", f"data.train={path}", report=notes.append)
+    said = [note["text"] for note in notes if note["kind"] == "note"]
+    assert any("questions whose answers no window holds" in text for text in said)
+    assert run.steps()[-1] == 4
+    path.write_text((json.dumps(record) + "\n") * 20)
+    with pytest.raises(UserError, match="no answer of this split fits into what is read"):
+        fine_tune("bert", "data.kind=span", f"data.train={path}", name="none")
 
 
 @pytest.mark.parametrize(

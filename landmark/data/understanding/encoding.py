@@ -110,6 +110,13 @@ class Reader:
         pieces = iter(self._cut(texts, examples))
         return [self._read(example, pieces) for example in examples]
 
+    def read_to_learn(self, examples: Sequence[Example]) -> list[Reading]:
+        """The same, without questions whose answers no window holds."""
+        readings = self.read(examples)
+        if self.labels.kind != "span":
+            return readings
+        return [reading for reading in readings if any(reading.labels or ())]
+
     def _read(self, example: Example, pieces: Any) -> Reading:
         cut = [next(pieces) for _ in _texts(example)]
         if isinstance(example, TaggedWords):
