@@ -1,10 +1,10 @@
 """Scaling laws at small scale: a ladder of GPTs from 3 thousand to 800 thousand parameters.
 
 Every size trains on the same text for as many tokens, with a constant learning rate and averaged
-weights, so that the loss at any moment is near that of a training which ends there (under
-cosine decay, only the last one is). The rate is smaller the wider the network. Each run takes less
-than 5 minutes on one core, all together about 12. Finished runs are kept, unfinished ones go on:
-start it again as often as you like.
+weights, so that the loss at any moment is near that of a training which ends there (under cosine
+decay, only the last one is). The rate is smaller the wider the network. Each run is meant to take
+less than 5 minutes on one core, all together about 12. Finished runs are kept, unfinished ones go
+on: start it again as often as you like.
 
     python benchmarks/scaling.py [--output FOLDER] [--tokens 1.8] [--larger 1]
 """
@@ -70,7 +70,7 @@ def climb(
     sizes: tuple[tuple[int, int, int], ...], folder: Path, options: argparse.Namespace
 ) -> dict[str, Path]:
     """Train what is not trained yet; the runs by name."""
-    steps = round(options.tokens * 1e6 / (WINDOWS * LENGTH))
+    steps = VALIDATIONS * max(1, round(options.tokens * 1e6 / (VALIDATIONS * WINDOWS * LENGTH)))
     runs = {}
     for size in sizes:
         name = name_size(size)

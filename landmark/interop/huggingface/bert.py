@@ -29,7 +29,7 @@ from landmark.models.transformer.bert import BERTConfig, PretrainedBERT
 from landmark.models.understanding import Understander
 
 BERT_TYPE, ROBERTA, DISTILBERT = "bert", "roberta", "distilbert"
-_EPSILON = 1e-12
+_EPSILON = 1e-12  # where config.json does not say
 _ATTENTION = tuple(f"attention.self.{name}" for name in ("query", "key", "value"))
 _LAYERS = {
     "attention.input": _ATTENTION,
@@ -68,7 +68,6 @@ _COPIES = {
 _WANTED = {
     "hidden_act": ("gelu",),
     "activation": ("gelu",),
-    "layer_norm_eps": (_EPSILON,),
     "position_embedding_type": ("absolute",),
     "is_decoder": (False,),
     "add_cross_attention": (False,),
@@ -134,6 +133,7 @@ def _shape(config: Mapping[str, Any], where: str, kind: str, has_pooler: bool) -
         segments=0 if distilled else number(config, where, "type_vocab_size", 2),
         pooler=has_pooler,
         dropout=share(config, "dropout" if distilled else "hidden_dropout_prob"),
+        epsilon=_EPSILON if distilled else config.get("layer_norm_eps", _EPSILON),
         attention_dropout=share(
             config, "attention_dropout" if distilled else "attention_probs_dropout_prob"
         ),
@@ -254,7 +254,7 @@ def _config(shape: BERTConfig, architecture: str, padding: int) -> dict[str, Any
         "attention_probs_dropout_prob": shape.attention_dropout,
         "max_position_embeddings": shape.max_length,
         "type_vocab_size": max(1, shape.segments),
-        "layer_norm_eps": _EPSILON,
+        "layer_norm_eps": shape.epsilon,
         "pad_token_id": padding,
         "tie_word_embeddings": True,
         "dtype": "float32",

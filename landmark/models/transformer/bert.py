@@ -22,7 +22,6 @@ from landmark.layers.transformer import EncoderBlock
 Size = Annotated[int, Field(ge=1)]
 Share = Annotated[float, Field(ge=0, lt=1)]
 _SPREAD = 0.02  # standard deviation of fresh weights
-_EPSILON = 1e-12
 
 
 @settings
@@ -53,6 +52,8 @@ class BERTConfig:
     """Share of attention weights dropped."""
     norm: Literal["post", "pre"] = "post"
     """Layer norm after each residual sum (the paper's) or before each sub-layer."""
+    epsilon: Annotated[float, Field(gt=0)] = 1e-12
+    """What every layer norm adds to the variance; RoBERTa has 1e-5."""
     activation_checkpointing: bool = False
     """Recompute activations in the backward pass: less memory, a third more work."""
 
@@ -83,7 +84,7 @@ class BERT(nn.Module):
         self.embedding = nn.Embedding(config.vocab_size, width)
         self.position = nn.Embedding(config.max_length, width)
         self.segment = nn.Embedding(config.segments, width) if config.segments else None
-        self.embedding_norm = nn.LayerNorm(width, _EPSILON)
+        self.embedding_norm = nn.LayerNorm(width, config.epsilon)
         self.dropout = Dropout(config.dropout)
         self.blocks = nn.ModuleList(
             EncoderBlock(
@@ -94,11 +95,11 @@ class BERT(nn.Module):
                 pre_norm,
                 attention_dropout=config.attention_dropout,
                 activation="gelu",
-                epsilon=_EPSILON,
+                epsilon=config.epsilon,
             )
             for _ in range(config.num_layers)
         )
-        self.norm = nn.LayerNorm(width, _EPSILON) if pre_norm else nn.Identity()
+        self.norm = nn.LayerNorm(width, config.epsilon) if pre_norm else nn.Identity()
         self.pooler = nn.Linear(width, width) if config.pooler else None
         initialize(self)
 
@@ -131,10 +132,10 @@ class BERT(nn.Module):
 class PretrainingHeads(nn.Module):
     """What guesses the hidden tokens, and whether the second segment follows the first."""
 
-    def __init__(self, width: int, embedding: nn.Embedding) -> None:
+    def __init__(self, width: int, embedding: nn.Embedding, epsilon: float = 1e-12) -> None:
         super().__init__()
         self.transform = nn.Linear(width, width)
-        self.norm = nn.LayerNorm(width, _EPSILON)
+        self.norm = nn.LayerNorm(width, epsilon)
         self.output = nn.Linear(width, embedding.num_embeddings)
         self.next = nn.Linear(width, 2)
         initialize(self)
@@ -158,7 +159,7 @@ class PretrainedBERT(nn.Module):
         super().__init__()
         self.config = config
         self.bert = BERT(config)
-        self.heads = PretrainingHeads(config.hidden_size, self.bert.embedding)
+        self.heads = PretrainingHeads(config.hidden_size, self.bert.embedding, config.epsilon)
 
     def forward(self, tokens: Tensor, packing: Packing, segments: Tensor | None = None) -> Tensor:
         """Hidden states of all tokens. (N,) -> (N, D)"""

@@ -50,12 +50,17 @@ DIFFICULT = [
 """A page of difficult Unicode."""
 
 
-def randomized(model: nn.Module, seed: int = 0) -> nn.Module:
-    """Every weight drawn anew, those too that begin as zeros or ones."""
+def randomized(model: nn.Module, seed: int = 0, spread: float = 0.2) -> nn.Module:
+    """Every weight drawn anew, those too that begin as zeros or ones.
+
+    A larger `spread` of the matrices that mix makes a model say more than one thing.
+    """
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.add_(torch.randn(parameter.shape, generator=generator) * 0.2)
+        for name, parameter in model.named_parameters():
+            mixes = parameter.dim() > 1 and "shared" not in name and "embed" not in name
+            drawn = torch.randn(parameter.shape, generator=generator)
+            parameter.add_(drawn * (spread if mixes else 0.2))
         for name, buffer in model.named_buffers():
             if name == "final_logits_bias":
                 buffer.copy_(torch.randn(buffer.shape, generator=generator))
@@ -258,7 +263,7 @@ def marian_folder(folder: Path, **settings) -> Path:
         forced_eos_token_id=0,
         **{**shape, **settings},
     )
-    model = randomized(transformers.MarianMTModel(config))
+    model = randomized(transformers.MarianMTModel(config), spread=0.6)
     model.generation_config.bad_words_ids = [[padding]]
     model.generation_config.num_beams = 2
     model.save_pretrained(folder)
