@@ -15,6 +15,7 @@ from pydantic import Field, model_validator
 
 from landmark.core.configuration import fingerprint, settings
 from landmark.core.errors import UserError
+from landmark.data.foreign.byte_pairs import VOCABULARY, load_gpt2_vocabulary
 from landmark.data.public_text import plain_files, text_digest
 from landmark.data.running_text.character import (
     CharacterTokenizer,
@@ -72,7 +73,8 @@ class TextTokenizerConfig:
     vocab_size: Annotated[int, Field(ge=260)] = 8000
     """Subwords: most entries of the vocabulary."""
     file: str | None = None
-    """An existing tokenizer.json, of either kind, to use instead."""
+    """An existing tokenizer.json, of either kind, to use instead; or GPT-2's vocab.json, with its
+    merges.txt beside it."""
 
 
 @dataclass(frozen=True)
@@ -241,7 +243,8 @@ def _tokenizer(
 ) -> TextTokenizer:
     """The one that a file holds, or one of the text."""
     if config.file:
-        return load_tokenizer(Path(config.file))
+        path = Path(config.file)
+        return load_gpt2_vocabulary(path) if path.name == VOCABULARY else load_tokenizer(path)
     if config.kind == "characters":
         return CharacterTokenizer(characters)
     report({"kind": "note", "text": "training the tokenizer"})

@@ -5,7 +5,7 @@ the same two files on lower-cased words. BERT: vocab.txt. Marian: source.spm, ta
 vocab.json. A folder says by name which special token does what.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,14 @@ from tokenizers import (
 )
 
 from landmark.core.errors import DamagedError, UserError
+from landmark.data.foreign.byte_pairs import (
+    END_OF_TEXT,
+    MERGES,
+    VOCABULARY,
+    is_merge,
+    read_byte_pairs,
+    read_entries,
+)
 from landmark.data.foreign.sentencepiece import SentencePieceTokenizer
 from landmark.interop.huggingface.bert import BERT_TYPE, DISTILBERT, ROBERTA
 from landmark.interop.huggingface.folder import read_json, read_optional_json
@@ -36,9 +44,8 @@ ROLES = {
     "separator": "sep_token",
     "mask": "mask_token",
 }
-_END_OF_TEXT = "<|endoftext|>"
 _USUAL = {
-    GPT2: {"begin": _END_OF_TEXT, "end": _END_OF_TEXT, "unknown": _END_OF_TEXT},
+    GPT2: {"begin": END_OF_TEXT, "end": END_OF_TEXT, "unknown": END_OF_TEXT},
     FIRST: {"unknown": "<unk>"},
     BERT_TYPE: {
         "unknown": "[UNK]",
@@ -96,7 +103,7 @@ def read_tokenizer(folder: Path, kind: str) -> tuple[Tokenizer, dict[str, str]]:
 
 
 def _from_older_files(folder: Path, kind: str) -> Tokenizer:
-    needed = ("vocab.txt",) if kind in (BERT_TYPE, DISTILBERT) else ("vocab.json", "merges.txt")
+    needed = ("vocab.txt",) if kind in (BERT_TYPE, DISTILBERT) else (VOCABULARY, MERGES)
     for name in needed:
         if not (folder / name).is_file():
             raise UserError(
@@ -106,12 +113,14 @@ def _from_older_files(folder: Path, kind: str) -> Tokenizer:
     if needed == ("vocab.txt",):
         backend = _wordpiece(folder / "vocab.txt", settings)
     elif kind == FIRST:
-        backend = _pairs(folder, suffix="</w>", unknown=_USUAL[FIRST]["unknown"])
+        backend = read_byte_pairs(
+            folder, read_json(folder / VOCABULARY), "</w>", _USUAL[FIRST]["unknown"]
+        )
         backend.normalizer = normalizers.BertNormalizer(lowercase=True)
         backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
         backend.decoder = decoders.BPEDecoder(suffix="</w>")
     else:
-        backend = _pairs(folder)
+        backend = read_byte_pairs(folder, read_json(folder / VOCABULARY))
         prefix = bool(settings.get("add_prefix_space", False))
         backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=prefix)
         backend.decoder = decoders.ByteLevel()
@@ -122,32 +131,6 @@ def _from_older_files(folder: Path, kind: str) -> Tokenizer:
     )
     _add_later_tokens(backend, folder)
     return backend
-
-
-def _pairs(folder: Path, suffix: str | None = None, unknown: str | None = None) -> Tokenizer:
-    """Byte-pair encoding of a vocab.json and a merges.txt."""
-    vocabulary, merges = read_json(folder / "vocab.json"), []
-    for place, line in enumerate(_lines(folder / "merges.txt"), 1):
-        if line and not (place == 1 and line.startswith("#version")):
-            pair = line.split(" ")
-            if len(pair) != 2:
-                raise DamagedError(f"{folder / 'merges.txt'}:{place}: a merge is of two: {line!r}")
-            if not _is_known(pair, vocabulary):
-                raise UserError(f"{folder}: vocab.json and merges.txt do not fit: {line!r}")
-            merges.append((pair[0], pair[1]))
-    try:
-        given = {"unk_token": unknown, "end_of_word_suffix": suffix}
-        known = {key: value for key, value in given.items() if value is not None}
-        model = models.BPE(vocabulary, merges, fuse_unk=False, **known)
-    except Exception as error:  # the library raises plain Exception
-        raise UserError(f"{folder}: vocab.json and merges.txt do not fit: {error}") from None
-    return Tokenizer(model)
-
-
-def _is_known(pair: Sequence[str], vocabulary: Mapping[str, int], prefix: str = "") -> bool:
-    """Whether both parts of a merge and its whole are entries: else the library would panic."""
-    whole = pair[0] + pair[1].removeprefix(prefix)
-    return {*pair, whole} <= vocabulary.keys()
 
 
 def _check_merges(path: Path) -> None:
@@ -163,14 +146,14 @@ def _check_merges(path: Path) -> None:
             or not isinstance(pair, list)
             or len(pair) != 2
             or not all(isinstance(part, str) for part in pair)
-            or not _is_known(pair, vocabulary, prefix)
+            or not is_merge(pair, vocabulary, prefix)
         ):
             raise DamagedError(f"{path}: damaged: {merge!r} is no merge of its vocabulary")
 
 
 def _wordpiece(path: Path, settings: Mapping[str, Any]) -> Tokenizer:
     """BERT's way from text to pieces, by its vocab.txt: an entry a line, numbered from 0."""
-    entries = _lines(path)
+    entries = read_entries(path)
     vocabulary = {entry: number for number, entry in enumerate(entries)}
     if len(vocabulary) < len(entries):
         raise DamagedError(f"{path}: not a vocabulary: an entry is there twice")
@@ -200,16 +183,6 @@ def _add_later_tokens(backend: Tokenizer, folder: Path) -> None:
             raise UserError(
                 f"{folder}: added_tokens.json numbers {token!r} {number}: no room there"
             )
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise DamagedError(f"{path}: damaged: not valid UTF-8") from None
-    return text.removesuffix("\n").split("\n")
 
 
 def read_marian_tokenizer(folder: Path) -> SentencePieceTokenizer:
