@@ -1,5 +1,6 @@
 """`landmark figure gradients`, `gates` and `cells`: what happens inside recurrent networks."""
 
+import itertools
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -157,8 +158,13 @@ def _look_inside(runs: list[Path], length: int, seed: int) -> "tuple[list[Flow],
         found += spectra(name, model)
     for name, pipeline in loaded.items():
         # It reads what it has written itself: for that, the run is enough.
-        written = pipeline.generate(length=length + 1, samples=TEXTS, seed=seed)
-        tokens = torch.tensor([text.tokens for text in written])
+        said: list[int] = []
+        for go in itertools.count():  # a text may end early: the next one follows it
+            for text in pipeline.generate(length=length + 1, samples=TEXTS, seed=seed + go):
+                said += text.tokens
+            if len(said) >= TEXTS * (length + 1):
+                break
+        tokens = torch.tensor(said[: TEXTS * (length + 1)]).view(TEXTS, length + 1)
         flows += recurrent_flows(name, pipeline.model, tokens)
         found += spectra(name, pipeline.model)
     return flows, found

@@ -1,4 +1,4 @@
-"""Byte-pair encoding in OpenAI's two files: vocab.json numbers the entries, merges.txt makes them."""
+"""Byte-pair encoding in two files: vocab.json numbers the entries, merges.txt makes them."""
 
 import json
 from collections.abc import Mapping, Sequence
