@@ -310,7 +310,7 @@ def main() -> None:
         return
     if not options.run or not options.source:
         parser.error("a run and --source are needed")
-    from landmark.pipelines.exported import export_run
+    from landmark.pipelines.translation.exported import export_run
 
     for int8 in (False, True):
         export_run(options.run, "ctranslate2", int8=int8)

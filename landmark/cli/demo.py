@@ -29,8 +29,8 @@ def demo(
 
     from landmark.cli.translation.report import print_evaluations
     from landmark.cli.translation.translation import draw_attention
-    from landmark.pipelines.evaluation import evaluate, split_pairs
     from landmark.pipelines.loading import load
+    from landmark.pipelines.translation.evaluation import evaluate, split_pairs
     from landmark.plots.heatmap import terminal_heatmap
 
     pipeline = load(run, task="translation")

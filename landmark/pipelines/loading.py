@@ -6,10 +6,10 @@ from typing import Any, Literal, overload
 
 from landmark.core.errors import UserError
 from landmark.engine.run import Run
-from landmark.pipelines.exported import load_engine
 from landmark.pipelines.filling import FillingPipeline
 from landmark.pipelines.generation import GenerationPipeline
-from landmark.pipelines.translation import TranslationPipeline
+from landmark.pipelines.translation.exported import load_engine
+from landmark.pipelines.translation.translation import TranslationPipeline
 from landmark.pipelines.understanding import UnderstandingPipeline
 from landmark.recipes.language_model import LanguageModelRun
 from landmark.recipes.masked_language_model import MaskedLanguageModelRun

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from matplotlib.patches import Rectangle
 
-from landmark.pipelines.alignment import Alignment, Trial, best
+from landmark.pipelines.translation.alignment import Alignment, Trial, best
 from landmark.plots.figure import save_figure
 
 

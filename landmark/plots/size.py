@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullLocator
 
-from landmark.pipelines.size import SizedScore
+from landmark.pipelines.translation.size import SizedScore
 from landmark.plots.figure import save_figure
 from landmark.plots.interval import whiskers
 

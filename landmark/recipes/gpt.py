@@ -49,10 +49,12 @@ def _system(name: str, paper: str, year: int) -> System:
 for _entry in (
     _system(
         "gpt",
-        "Radford et al., Improving Language Understanding by Generative Pre-Training",
+        "Radford et al., Improving Language Understanding by Generative Pre-Training, OpenAI",
         2018,
     ),
-    _system("gpt2", "Radford et al., Language Models are Unsupervised Multitask Learners", 2019),
+    _system(
+        "gpt2", "Radford et al., Language Models are Unsupervised Multitask Learners, OpenAI", 2019
+    ),
     _system("gpt3", "Brown et al., Language Models are Few-Shot Learners, arXiv 2005.14165", 2020),
 ):
     add_system(_entry)

@@ -106,7 +106,7 @@ def test_every_network_can_be_shown(command):
 def test_an_unknown_network_lists_the_near_ones(mistake):
     said = mistake("show", "transformer-bse")
     assert said.startswith("unknown network 'transformer-bse': did you mean transformer-base")
-    assert "choose from: gru, lstm, rnn, " in mistake("show", "xxxxxxxxxxxxxx")
+    assert "choose from: bert-base, bert-large, " in mistake("show", "xxxxxxxxxxxxxx")
 
 
 @pytest.mark.parametrize("name", ["transformer-embedded", "translation", "gan-gaussian"])

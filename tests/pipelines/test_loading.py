@@ -10,7 +10,7 @@ from landmark.data.tokenizer import SubwordTokenizer, TokenizerConfig
 from landmark.engine.checkpoint import load_tensors
 from landmark.engine.run import Run
 from landmark.pipelines.generation import GenerationPipeline
-from landmark.pipelines.translation import TranslationPipeline
+from landmark.pipelines.translation.translation import TranslationPipeline
 from landmark.recipes.training import train
 
 

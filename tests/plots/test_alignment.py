@@ -2,7 +2,7 @@ import torch
 from matplotlib.image import imread
 
 from landmark.metrics.alignment import AlignmentScore
-from landmark.pipelines.alignment import Alignment, AttentionChoice, Trial
+from landmark.pipelines.translation.alignment import Alignment, AttentionChoice, Trial
 from landmark.plots.alignment import save_alignment, save_trials
 
 

@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 from matplotlib.image import imread
 
 from landmark.metrics.translation import Score
-from landmark.pipelines.size import SizedScore
+from landmark.pipelines.translation.size import SizedScore
 from landmark.plots import size
 from landmark.plots.size import save_sizes
 

@@ -22,8 +22,9 @@ def test_every_system_names_its_paper_and_year():
     for system in SYSTEMS.values():
         assert re.search(r"et al\.|, ", system.paper), system.paper
         assert 1986 <= system.year <= 2020  # what led to the landmarks of 2012-2020 is here too
-        assert "arXiv" in system.paper or system.year <= 2012
-        assert any(recipe.system == system.name for recipe in RECIPES.values())
+        assert "arXiv" in system.paper or "OpenAI" in system.paper or system.year <= 2012
+        has_recipe = any(recipe.system == system.name for recipe in RECIPES.values())
+        assert has_recipe or system.name == "gpt3"  # shapes only: nobody trains it here
 
 
 def test_every_network_belongs_to_the_system_that_registered_it():

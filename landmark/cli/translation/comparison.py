@@ -11,9 +11,9 @@ from landmark.cli.options import Beam, Device, Json, To
 from landmark.cli.translation.sentences import Reference, Source, check_sentences, read_sets
 
 if TYPE_CHECKING:
-    from landmark.pipelines.alignment import AttentionChoice
-    from landmark.pipelines.size import SizedScore
-    from landmark.pipelines.translation import TranslationPipeline
+    from landmark.pipelines.translation.alignment import AttentionChoice
+    from landmark.pipelines.translation.size import SizedScore
+    from landmark.pipelines.translation.translation import TranslationPipeline
 
 Runs = Annotated[list[Path], typer.Argument(help="Run directories of translators.")]
 Split = Annotated[str | None, typer.Option(help="A split of the runs' own data; default: test.")]
@@ -34,7 +34,7 @@ def alignments(
 ) -> None:
     """Draw where each run looks while it translates a sentence; print error rates if known."""
     from landmark.core.errors import UserError
-    from landmark.pipelines.alignment import align_pairs, default_choice
+    from landmark.pipelines.translation.alignment import align_pairs, default_choice
     from landmark.plots.alignment import save_alignments
     from landmark.plots.figure import check_figure
 
@@ -73,7 +73,7 @@ def exposure(
     device: Device = "auto",
 ) -> None:
     """Draw how often the next token is right after the right words, and after a run's own."""
-    from landmark.pipelines.exposure import measure_pairs
+    from landmark.pipelines.translation.exposure import measure_pairs
     from landmark.plots.exposure import save_exposure
     from landmark.plots.figure import check_figure
 
@@ -115,7 +115,7 @@ def sizes(
     """Draw how good translators are against how many parameters they have, network by network."""
     from landmark.cli.translation.tally import Tally
     from landmark.core.errors import UserError
-    from landmark.pipelines.size import check_same_data, score_sizes
+    from landmark.pipelines.translation.size import check_same_data, score_sizes
     from landmark.plots.figure import check_figure
     from landmark.plots.size import save_sizes
 
@@ -190,7 +190,7 @@ def _example(pipeline: "TranslationPipeline") -> tuple[str, str | None]:
 
 def _error_rate(pipeline: "TranslationPipeline", choice: "AttentionChoice") -> float | None:
     """Against gold alignments of test sentences; the choice was made on others."""
-    from landmark.pipelines.alignment import GOLD_PAIRS, gold_pairs, try_choices
+    from landmark.pipelines.translation.alignment import GOLD_PAIRS, gold_pairs, try_choices
 
     if pipeline.config.data.corpus != "embedded":
         return None

@@ -23,6 +23,6 @@ def export(
     """Write a run's model for another library, with its tokenizer; prints the folder."""
     # Before torch is there: what its exporter murmurs about shapes is not for a user.
     os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
-    from landmark.pipelines.exported import export_run
+    from landmark.pipelines.translation.exported import export_run
 
     print(export_run(run, to, int8=int8, output=output, checkpoint=checkpoint))

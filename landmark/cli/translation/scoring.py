@@ -11,7 +11,7 @@ import typer
 from landmark.cli.options import Checkpoint, Device, Json, RunFolder, To
 
 if TYPE_CHECKING:
-    from landmark.pipelines.scoring import PairScore
+    from landmark.pipelines.translation.scoring import PairScore
 
 STANDARD_INPUT = Path("/dev/stdin")
 
@@ -36,7 +36,7 @@ def score(
     from landmark.core.errors import UserError
     from landmark.data.parallel_text import read_pairs
     from landmark.pipelines.loading import load
-    from landmark.pipelines.scoring import score_pairs
+    from landmark.pipelines.translation.scoring import score_pairs
 
     if target and not source:
         raise UserError("--target needs --source, the sentences that were translated")

@@ -10,7 +10,7 @@ from landmark.core.errors import UserError
 
 if TYPE_CHECKING:
     from landmark.data.parallel_text import Pair
-    from landmark.pipelines.translation import TranslationPipeline
+    from landmark.pipelines.translation.translation import TranslationPipeline
 
 Source = Annotated[Path | None, typer.Option(help="Sentences to translate …")]
 Reference = Annotated[Path | None, typer.Option(help="… and their translations.")]
@@ -35,7 +35,7 @@ def read_sets(
 ) -> "dict[str, list[Pair]]":
     """The pairs by the names of their sets; if nothing is given, those of `test`."""
     from landmark.data.parallel_text import read_pairs
-    from landmark.pipelines.evaluation import split_pairs
+    from landmark.pipelines.translation.evaluation import split_pairs
 
     if source and reference:
         return {str(source): list(read_pairs([str(source)], [str(reference)]))}

@@ -24,8 +24,12 @@ from landmark.core.errors import UserError
 
 if TYPE_CHECKING:
     from landmark.decoding.stepwise import SamplingConfig
-    from landmark.pipelines.document import Paragraph
-    from landmark.pipelines.translation import AttentionMap, Translation, TranslationPipeline
+    from landmark.pipelines.translation.document import Paragraph
+    from landmark.pipelines.translation.translation import (
+        AttentionMap,
+        Translation,
+        TranslationPipeline,
+    )
 
 _BLOCK = 1000  # lines translated together
 
@@ -72,8 +76,8 @@ def translate(
     device: Device = "auto",
 ) -> None:
     """Translate sentences, a file, or stdin to stdout line by line."""
-    from landmark.pipelines.glossary import Glossary
     from landmark.pipelines.loading import load
+    from landmark.pipelines.translation.glossary import Glossary
 
     _check_places(texts or [], file, output, resume, attention)
     if document and (n_best > 1 or attention or prefix):
@@ -114,7 +118,7 @@ class Job:
         return 1 if self.as_json else self.options["n_best"]
 
     def translate(self, lines: list[str], first: int) -> "Sequence[Translation | Paragraph]":
-        from landmark.pipelines.document import translate_paragraphs
+        from landmark.pipelines.translation.document import translate_paragraphs
 
         if self.document:
             return translate_paragraphs(self.pipeline, lines, first_number=first, **self.options)
@@ -277,7 +281,7 @@ def _decode(line: bytes, number: int) -> str:
 
 def _lines(result: "Translation | Paragraph", n_best: int, as_json: bool) -> list[str]:
     """What is printed of one translation."""
-    from landmark.pipelines.document import Paragraph
+    from landmark.pipelines.translation.document import Paragraph
 
     if isinstance(result, Paragraph):
         if not as_json:

@@ -6,7 +6,7 @@ import pytest
 
 import landmark
 from landmark.pipelines import alignment
-from landmark.pipelines.alignment import AttentionChoice, align_pairs
+from landmark.pipelines.translation.alignment import AttentionChoice, align_pairs
 
 
 @pytest.fixture(autouse=True)

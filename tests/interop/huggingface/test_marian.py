@@ -13,9 +13,9 @@ from landmark.interop.huggingface.folder import read_config, read_weights
 from landmark.interop.huggingface.marian import read_marian, write_marian
 from landmark.layers.packing import Packing
 from landmark.models.transformer.translator import TransformerConfig, Translator
-from landmark.pipelines.exported import export_run
 from landmark.pipelines.huggingface.importing import import_model
 from landmark.pipelines.loading import load
+from landmark.pipelines.translation.exported import export_run
 from tests.interop.huggingface.foreign import LINES, marian_folder
 
 SENTENCES = [*LINES[:3], "A dog.", ">>fra<< the quick brown fox"]

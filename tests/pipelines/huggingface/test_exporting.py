@@ -10,10 +10,10 @@ import transformers
 from landmark.core.errors import UserError
 from landmark.engine.run import Run
 from landmark.layers.packing import Packing
-from landmark.pipelines.exported import export_run
 from landmark.pipelines.filling import FillingPipeline
 from landmark.pipelines.huggingface.importing import import_model
 from landmark.pipelines.loading import load
+from landmark.pipelines.translation.exported import export_run
 from landmark.recipes.training import load_config, train
 from tests.interop.huggingface.foreign import DIFFICULT, LINES, bert_folder
 

@@ -14,9 +14,9 @@ from landmark.data.embedded.corpus import SentencePair
 from landmark.data.pairs import collate_pairs, cut_by_budget
 from landmark.data.parallel_text import Pair
 from landmark.metrics.alignment import AlignmentScore, Link, score_alignments
-from landmark.pipelines.engine import BATCH_TOKENS
-from landmark.pipelines.scoring import encode_pairs
-from landmark.pipelines.translation import TranslationPipeline
+from landmark.pipelines.translation.engine import BATCH_TOKENS
+from landmark.pipelines.translation.scoring import encode_pairs
+from landmark.pipelines.translation.translation import TranslationPipeline
 from landmark.probes.alignment import NO_WORD, most_watched, word_attention, words_of_tokens
 from landmark.probes.attention import cross_attentions
 

@@ -9,8 +9,8 @@ from landmark.core.errors import UserError
 from landmark.data.parallel_text import Pair
 from landmark.engine.run import training_minutes
 from landmark.metrics.translation import Score
-from landmark.pipelines.evaluation import Report, score, scored_form, translate_all
-from landmark.pipelines.translation import TranslationPipeline
+from landmark.pipelines.translation.evaluation import Report, score, scored_form, translate_all
+from landmark.pipelines.translation.translation import TranslationPipeline
 
 RESAMPLES = 1000  # for the 95 % interval of each BLEU
 

@@ -27,9 +27,9 @@ from landmark.interop.onnx_seq2seq import save_seq2seq_onnx
 from landmark.layers.packing import Packing
 from landmark.models.recurrent.seq2seq import Seq2seq
 from landmark.models.transformer.translator import Translator
-from landmark.pipelines.engine import BATCH_TOKENS, Engine, TorchEngine, batches_of
 from landmark.pipelines.huggingface.exporting import export_to_hf
-from landmark.pipelines.translation import TranslationPipeline
+from landmark.pipelines.translation.engine import BATCH_TOKENS, Engine, TorchEngine, batches_of
+from landmark.pipelines.translation.translation import TranslationPipeline
 from landmark.recipes.training import check_assets, load_config
 from landmark.recipes.translation import TranslationRun
 

@@ -15,8 +15,8 @@ from landmark.data.batch import TranslationBatch
 from landmark.data.pairs import collate_pairs, cut_by_budget
 from landmark.data.parallel_text import Pair
 from landmark.models.translation import TranslationModel
-from landmark.pipelines.engine import BATCH_TOKENS
-from landmark.pipelines.translation import TranslationPipeline
+from landmark.pipelines.translation.engine import BATCH_TOKENS
+from landmark.pipelines.translation.translation import TranslationPipeline
 
 _BLOCK = 1000  # pairs read at a time, sorted by length and scored in batches
 _CHUNK_ELEMENTS = 1 << 21  # logits held at a time

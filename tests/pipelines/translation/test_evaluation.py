@@ -5,7 +5,12 @@ from landmark.core.errors import UserError
 from landmark.data.embedded import corpus
 from landmark.metrics.translation import score_translations
 from landmark.pipelines import evaluation
-from landmark.pipelines.evaluation import evaluate, join_pairs, read_translations, split_pairs
+from landmark.pipelines.translation.evaluation import (
+    evaluate,
+    join_pairs,
+    read_translations,
+    split_pairs,
+)
 from landmark.recipes.training import train
 
 

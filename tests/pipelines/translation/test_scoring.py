@@ -11,7 +11,7 @@ from landmark.data.pairs import pack_sources
 from landmark.decoding.request import Request
 from landmark.layers.packing import Packing
 from landmark.pipelines import scoring
-from landmark.pipelines.scoring import score_pairs, score_tokens
+from landmark.pipelines.translation.scoring import score_pairs, score_tokens
 
 
 @pytest.fixture(scope="module", params=["tiny_run", "recurrent_run"])

@@ -8,7 +8,7 @@ import landmark
 from landmark.core.errors import UserError
 from landmark.data.embedded import corpus
 from landmark.metrics.translation import score_translations
-from landmark.pipelines.size import check_same_data, score_sizes
+from landmark.pipelines.translation.size import check_same_data, score_sizes
 from landmark.recipes.training import train
 
 VOCABULARY = 500

@@ -14,9 +14,14 @@ from landmark.decoding.stepwise import SamplingConfig
 from landmark.interop.ctranslate2 import save_ctranslate2
 from landmark.interop.onnx import save_onnx
 from landmark.models.transformer.translator import TransformerConfig, Translator
-from landmark.pipelines.engine import TorchEngine
-from landmark.pipelines.exported import CTranslate2Engine, OnnxEngine, export_run, load_engine
 from landmark.pipelines.loading import load
+from landmark.pipelines.translation.engine import TorchEngine
+from landmark.pipelines.translation.exported import (
+    CTranslate2Engine,
+    OnnxEngine,
+    export_run,
+    load_engine,
+)
 
 pytest.importorskip("ctranslate2")
 pytest.importorskip("onnxruntime")

@@ -22,8 +22,8 @@ from landmark.decoding.speaker import Hypothesis
 from landmark.decoding.stepwise import SamplingConfig
 from landmark.engine.run import Run
 from landmark.models.translation import TranslationModel
-from landmark.pipelines.engine import Engine, TorchEngine
-from landmark.pipelines.glossary import Glossary
+from landmark.pipelines.translation.engine import Engine, TorchEngine
+from landmark.pipelines.translation.glossary import Glossary
 from landmark.probes.attention import cross_attention
 from landmark.recipes.training import load_weights
 from landmark.recipes.translation import TranslationRun, build_model

@@ -11,7 +11,7 @@ from landmark.data.parallel_text import Pair, read_pairs
 from landmark.data.public_text import text_files
 from landmark.data.text_file import read_lines
 from landmark.metrics.translation import Score, score_translations
-from landmark.pipelines.translation import Translation, TranslationPipeline
+from landmark.pipelines.translation.translation import Translation, TranslationPipeline
 
 EMBEDDED_TEST_PAIRS = 1000
 LARGEST_JOIN = 6

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from landmark.data.sentences import split_to_fit
-from landmark.pipelines.translation import Translation, TranslationPipeline
+from landmark.pipelines.translation.translation import Translation, TranslationPipeline
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""A loaded translator: translate, search engines, documents, glossaries, scores, alignments."""
