@@ -21,7 +21,7 @@ from typing import Any
 
 import torch
 
-from landmark.data.pairs import collate_pairs, pack_sources
+from landmark.data.translation.pairs import collate_pairs, pack_sources
 from landmark.decoding.beam_search import beam_search
 from landmark.layers.projection import projected_cross_entropy
 from landmark.models.transformer.translator import VARIANTS, Translator

@@ -35,11 +35,11 @@ from torch import Tensor, nn
 from torch.profiler import ProfilerActivity, profile
 
 from landmark.data.batch import TranslationBatch
-from landmark.data.pairs import BatchConfig, PairSamples, collate_pairs
-from landmark.data.parallel_text import ParallelTextConfig, read_pairs
-from landmark.data.preparation import prepare_translation
 from landmark.data.shards import TokenStore
 from landmark.data.tokenizer import TokenizerConfig
+from landmark.data.translation.pairs import BatchConfig, PairSamples, collate_pairs
+from landmark.data.translation.parallel_text import ParallelTextConfig, read_pairs
+from landmark.data.translation.preparation import prepare_translation
 from landmark.layers.position import sinusoids
 from landmark.layers.projection import projected_cross_entropy
 from landmark.models.transformer.translator import VARIANTS, TransformerConfig, Translator

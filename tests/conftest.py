@@ -15,7 +15,8 @@ LAUNCHING = {
     for name in (
         "engine/test_distributed", "engine/test_sharding", "engine/test_trainer",
         "faults/test_hosts", "faults/test_long_run", "faults/test_numbers", "faults/test_processes",
-        "recipes/test_language_model", "recipes/test_understanding",
+        "recipes/test_language_model", "recipes/test_masked_language_model",
+        "recipes/test_understanding",
     )
 }  # fmt: skip
 """Files that launch groups of processes, which keep a machine busy and mind the clock."""

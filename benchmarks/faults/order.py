@@ -24,11 +24,11 @@ from torch import Tensor
 
 from landmark.data.batch import TranslationBatch
 from landmark.data.loader import Loader, Place
-from landmark.data.pairs import BatchConfig, PairSamples
-from landmark.data.parallel_text import ParallelTextConfig
-from landmark.data.preparation import prepare_translation
 from landmark.data.shards import TokenStore
 from landmark.data.tokenizer import SubwordTokenizer, TokenizerConfig
+from landmark.data.translation.pairs import BatchConfig, PairSamples
+from landmark.data.translation.parallel_text import ParallelTextConfig
+from landmark.data.translation.preparation import prepare_translation
 from landmark.engine.state import TrainingState
 
 TRAIN_PAIRS, VALID_PAIRS = 150, 21

@@ -26,7 +26,7 @@ from torch import Tensor
 from benchmarks.faults.group import torchrun
 from benchmarks.faults.journal import count_held
 from landmark.data.batch import TranslationBatch
-from landmark.data.pairs import collate_pairs
+from landmark.data.translation.pairs import collate_pairs
 from landmark.engine import distributed, sharding
 from landmark.engine.settings import TrainerConfig
 from landmark.engine.trainer import Trainer

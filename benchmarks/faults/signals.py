@@ -46,7 +46,7 @@ MOMENTS = {
         "landmark.objectives.translation", "TranslationObjective.measure", 3, 6
     ),
 }
-PREPARATION = Moment("landmark.data.preparation", "_write", 2, 0)
+PREPARATION = Moment("landmark.data.translation.preparation", "_write", 2, 0)
 
 
 def new_trial(folder: Path, workers: int) -> Trial:

@@ -17,10 +17,10 @@ from pydantic import Field
 from landmark.core.configuration import settings
 from landmark.core.runtime import derive_seed
 from landmark.data.batch import MaskedBatch
-from landmark.data.pairs import cut_by_budget
 from landmark.data.running_text.segment import SegmentPlan
 from landmark.data.running_text.wordpiece import WordPieceTokenizer
 from landmark.data.shards import TokenStore
+from landmark.data.translation.pairs import cut_by_budget
 from landmark.layers.packing import Packing
 
 _MASKED, _REPLACED = 0.8, 0.9  # up to here: [MASK]; up to there: any token; above: as it was

@@ -18,7 +18,7 @@ from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, train
 from landmark.core.configuration import settings
 from landmark.core.errors import UserError
 from landmark.core.storage import write_durably
-from landmark.data.text_form import FormName
+from landmark.data.translation.text_form import FormName
 
 PADDING, BEGIN, END, UNKNOWN = "<pad>", "<s>", "</s>", "<unk>"
 SPECIAL = (PADDING, BEGIN, END, UNKNOWN)

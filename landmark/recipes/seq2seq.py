@@ -2,9 +2,9 @@
 
 from functools import partial
 
-from landmark.data.pairs import BatchConfig
-from landmark.data.parallel_text import ParallelTextConfig
 from landmark.data.tokenizer import TokenizerConfig
+from landmark.data.translation.pairs import BatchConfig
+from landmark.data.translation.parallel_text import ParallelTextConfig
 from landmark.engine.settings import TrainerConfig
 from landmark.layers.alignment import ScoreName
 from landmark.models.recurrent.seq2seq import Seq2seq, Seq2seqConfig

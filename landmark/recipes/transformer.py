@@ -3,9 +3,9 @@
 import dataclasses
 from functools import partial
 
-from landmark.data.pairs import BatchConfig
-from landmark.data.parallel_text import ParallelTextConfig
 from landmark.data.tokenizer import TokenizerConfig
+from landmark.data.translation.pairs import BatchConfig
+from landmark.data.translation.parallel_text import ParallelTextConfig
 from landmark.decoding.beam_search import SearchConfig
 from landmark.engine.settings import TrainerConfig
 from landmark.models.transformer.translator import VARIANTS, TransformerConfig, Translator

@@ -12,12 +12,12 @@ from landmark.core.configuration import default_key, settings
 from landmark.core.errors import UserError
 from landmark.data.foreign.sentencepiece import load_subwords
 from landmark.data.loader import Loader
-from landmark.data.pairs import BatchConfig, PairSamples
-from landmark.data.parallel_text import ParallelTextConfig
-from landmark.data.preparation import data_digest, prepare_translation
 from landmark.data.shards import TokenStore
-from landmark.data.splitting import SubwordSplitter
 from landmark.data.tokenizer import TokenizerConfig
+from landmark.data.translation.pairs import BatchConfig, PairSamples
+from landmark.data.translation.parallel_text import ParallelTextConfig
+from landmark.data.translation.preparation import data_digest, prepare_translation
+from landmark.data.translation.splitting import SubwordSplitter
 from landmark.decoding.beam_search import SearchConfig
 from landmark.engine import distributed
 from landmark.engine.settings import TrainerConfig

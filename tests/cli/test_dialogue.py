@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from landmark.data.parallel_text import read_pairs
+from landmark.data.translation.parallel_text import read_pairs
 from landmark.engine.run import Run
 
 EXAMPLE = Path(__file__).parents[2] / "docs/examples/dialogue.tsv"

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from landmark.core.errors import UserError
-from landmark.data.pairs import collate_pairs
+from landmark.data.translation.pairs import collate_pairs
 from landmark.interop.ctranslate2 import save_ctranslate2
 from landmark.models.transformer.translator import TransformerConfig, Translator
 

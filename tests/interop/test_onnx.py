@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from landmark.core.errors import UserError
-from landmark.data.pairs import pack_sources
+from landmark.data.translation.pairs import pack_sources
 from landmark.interop.onnx import DECODER, ENCODER, DecoderGraph, EncoderGraph, save_onnx
 from landmark.models.transformer.translator import TransformerConfig, Translator
 

@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from landmark.core.errors import UserError
-from landmark.data.pairs import pack_sources
+from landmark.data.translation.pairs import pack_sources
 from landmark.interop.onnx_seq2seq import save_seq2seq_onnx
 from landmark.models.recurrent.seq2seq import Seq2seq, Seq2seqConfig
 from landmark.pipelines.translation.exported import OnnxTranslator

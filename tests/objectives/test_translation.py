@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from landmark.data.batch import TranslationBatch
-from landmark.data.pairs import collate_pairs
+from landmark.data.translation.pairs import collate_pairs
 from landmark.models.transformer.translator import TransformerConfig, Translator
 from landmark.objectives.translation import TranslationConfig, TranslationObjective
 

@@ -3,7 +3,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from landmark.data.pairs import collate_pairs
+from landmark.data.translation.pairs import collate_pairs
 from landmark.models.transformer.translator import TransformerConfig, Translator
 from landmark.probes.exposure import Exposure, measure_exposure
 

@@ -11,7 +11,7 @@ import typer
 from landmark.cli.options import Checkpoint, Device, Json, RunFolder, To
 
 if TYPE_CHECKING:
-    from landmark.data.parallel_text import Pair
+    from landmark.data.translation.parallel_text import Pair
     from landmark.pipelines.translation.alignment import Alignment, AttentionChoice, Trial
     from landmark.pipelines.translation.translation import TranslationPipeline
 
@@ -146,8 +146,8 @@ def _pairs(
 ) -> "Iterator[Pair]":
     from itertools import islice
 
-    from landmark.data.parallel_text import read_pairs
     from landmark.data.text_file import read_lines
+    from landmark.data.translation.parallel_text import read_pairs
 
     if not own:
         yield from read_pairs([str(source)], [str(target)] if target else [])

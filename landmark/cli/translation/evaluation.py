@@ -29,7 +29,7 @@ from landmark.core.errors import UserError
 
 if TYPE_CHECKING:
     from landmark.cli.translation.tally import Tally
-    from landmark.data.parallel_text import Pair
+    from landmark.data.translation.parallel_text import Pair
     from landmark.metrics.translation import Comparison, LengthBin
     from landmark.pipelines.translation.evaluation import Evaluation
     from landmark.pipelines.translation.translation import TranslationPipeline

@@ -34,7 +34,7 @@ def score(
     """Print how likely translations are: log-probability, the same per token, perplexity."""
     from landmark.cli.translation.tally import Tally
     from landmark.core.errors import UserError
-    from landmark.data.parallel_text import read_pairs
+    from landmark.data.translation.parallel_text import read_pairs
     from landmark.pipelines.loading import load
     from landmark.pipelines.translation.scoring import score_pairs
 

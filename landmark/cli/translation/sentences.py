@@ -9,7 +9,7 @@ import typer
 from landmark.core.errors import UserError
 
 if TYPE_CHECKING:
-    from landmark.data.parallel_text import Pair
+    from landmark.data.translation.parallel_text import Pair
     from landmark.pipelines.translation.translation import TranslationPipeline
 
 Source = Annotated[Path | None, typer.Option(help="Sentences to translate …")]
@@ -34,7 +34,7 @@ def read_sets(
     language: str | None = None,
 ) -> "dict[str, list[Pair]]":
     """The pairs by the names of their sets; if nothing is given, those of `test`."""
-    from landmark.data.parallel_text import read_pairs
+    from landmark.data.translation.parallel_text import read_pairs
     from landmark.pipelines.translation.evaluation import split_pairs
 
     if source and reference:

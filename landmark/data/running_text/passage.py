@@ -18,9 +18,9 @@ from landmark.core.configuration import fingerprint, settings
 from landmark.core.errors import UserError
 from landmark.data.running_text.reading import reading_digest, reading_documents
 from landmark.data.running_text.wordpiece import WordPieceConfig, WordPieceTokenizer
-from landmark.data.sentences import split_sentences
 from landmark.data.shards import ShardWriter
 from landmark.data.text_file import read_lines
+from landmark.data.translation.sentences import split_sentences
 
 Report = Callable[[Mapping[str, Any]], None]
 Documents = Callable[[], Iterator[list[str]]]

@@ -16,12 +16,12 @@ from landmark.core.errors import UserError
 from landmark.core.runtime import environment
 from landmark.core.storage import beside, make_folder, sync_folder, write_durably
 from landmark.data.masked_text import MaskedTokenConfig
-from landmark.data.parallel_text import ParallelTextConfig
 from landmark.data.running_text.character import ForeignSubwords
 from landmark.data.running_text.document import TextConfig, TextTokenizerConfig
 from landmark.data.running_text.passage import PassageConfig
 from landmark.data.running_text.stream import StreamConfig
 from landmark.data.running_text.wordpiece import WordPieceConfig, WordPieceTokenizer
+from landmark.data.translation.parallel_text import ParallelTextConfig
 from landmark.decoding.beam_search import SearchConfig
 from landmark.engine.checkpoint import save_checkpoint
 from landmark.engine.run import Run

@@ -11,8 +11,8 @@ from torch import Tensor
 from landmark.core.errors import UserError
 from landmark.data.embedded import corpus as embedded
 from landmark.data.embedded.corpus import SentencePair
-from landmark.data.pairs import collate_pairs, cut_by_budget
-from landmark.data.parallel_text import Pair
+from landmark.data.translation.pairs import collate_pairs, cut_by_budget
+from landmark.data.translation.parallel_text import Pair
 from landmark.metrics.alignment import AlignmentScore, Link, score_alignments
 from landmark.pipelines.translation.engine import BATCH_TOKENS
 from landmark.pipelines.translation.scoring import encode_pairs

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from landmark.data.sentences import split_to_fit
+from landmark.data.translation.sentences import split_to_fit
 from landmark.pipelines.translation.translation import Translation, TranslationPipeline
 
 

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 
-from landmark.data.pairs import cut_by_budget, pack_sources
+from landmark.data.translation.pairs import cut_by_budget, pack_sources
 from landmark.decoding.beam_search import beam_search
 from landmark.decoding.constraints import PhraseGuide, beam_width
 from landmark.decoding.ensemble import Ensemble, EnsembleState

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from landmark.core.errors import UserError
 from landmark.data.embedded import corpus as embedded
-from landmark.data.parallel_text import Pair, read_pairs
 from landmark.data.public_text import text_files
 from landmark.data.text_file import read_lines
+from landmark.data.translation.parallel_text import Pair, read_pairs
 from landmark.metrics.translation import Score, score_translations
 from landmark.pipelines.translation.translation import Translation, TranslationPipeline
 

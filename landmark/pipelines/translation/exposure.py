@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import reduce
 
 from landmark.core.errors import UserError
-from landmark.data.parallel_text import Pair
+from landmark.data.translation.parallel_text import Pair
 from landmark.pipelines.translation.scoring import batches_of_pairs, encode_pairs
 from landmark.pipelines.translation.translation import TranslationPipeline
 from landmark.probes.exposure import Exposure, measure_exposure

@@ -12,8 +12,8 @@ from torch import Tensor
 
 from landmark.core.errors import UserError
 from landmark.data.batch import TranslationBatch
-from landmark.data.pairs import collate_pairs, cut_by_budget
-from landmark.data.parallel_text import Pair
+from landmark.data.translation.pairs import collate_pairs, cut_by_budget
+from landmark.data.translation.parallel_text import Pair
 from landmark.models.translation import TranslationModel
 from landmark.pipelines.translation.engine import BATCH_TOKENS
 from landmark.pipelines.translation.translation import TranslationPipeline

@@ -6,7 +6,7 @@ from typing import Any
 
 from landmark.core.configuration import as_values
 from landmark.core.errors import UserError
-from landmark.data.parallel_text import Pair
+from landmark.data.translation.parallel_text import Pair
 from landmark.engine.run import training_minutes
 from landmark.metrics.translation import Score
 from landmark.pipelines.translation.evaluation import Report, score, scored_form, translate_all

@@ -11,11 +11,11 @@ from torch import Tensor
 from landmark.core.errors import UserError
 from landmark.core.runtime import choose_device, derive_seed
 from landmark.data.foreign.sentencepiece import load_subwords
-from landmark.data.pairs import pack_sources
-from landmark.data.preparation import WORDS
 from landmark.data.text_file import is_valid
-from landmark.data.text_form import TextForm
 from landmark.data.tokenizer import words_of
+from landmark.data.translation.pairs import pack_sources
+from landmark.data.translation.preparation import WORDS
+from landmark.data.translation.text_form import TextForm
 from landmark.decoding.constraints import tokens_needed
 from landmark.decoding.request import Request
 from landmark.decoding.speaker import Hypothesis
@@ -48,7 +48,7 @@ class Translation:
     tokens: tuple[int, ...]
     """The best translation as the model said it: in tokens …"""
     said: str
-    """… and as text in the model's own form, which papers score (see data/text_form)."""
+    """… and as text in the model's own form, which papers score (see data/translation/text_form)."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from landmark.data.pairs import pack_sources
+from landmark.data.translation.pairs import pack_sources
 from landmark.decoding.request import Request
 from landmark.decoding.stepwise import SamplingConfig
 from landmark.layers.packing import Packing

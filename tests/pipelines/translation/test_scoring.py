@@ -7,7 +7,7 @@ import torch.nn.functional as F
 import landmark
 from landmark.core.errors import UserError
 from landmark.data.embedded import corpus
-from landmark.data.pairs import pack_sources
+from landmark.data.translation.pairs import pack_sources
 from landmark.decoding.request import Request
 from landmark.layers.packing import Packing
 from landmark.pipelines import scoring

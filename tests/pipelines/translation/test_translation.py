@@ -6,7 +6,7 @@ import torch
 import landmark
 from landmark.core.errors import UserError
 from landmark.data.embedded import corpus
-from landmark.data.pairs import pack_sources
+from landmark.data.translation.pairs import pack_sources
 from landmark.decoding.speaker import Hypothesis
 from landmark.decoding.stepwise import SamplingConfig
 from landmark.layers.packing import Packing

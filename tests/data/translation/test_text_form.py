@@ -1,6 +1,6 @@
 import pytest
 
-from landmark.data.text_form import TextForm
+from landmark.data.translation.text_form import TextForm
 
 
 @pytest.mark.parametrize("text", ["", "  Two  spaces, \u00a0 and „quotes“", "İ ﬁ\u200b\n"])

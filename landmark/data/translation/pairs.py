@@ -14,7 +14,7 @@ from landmark.core.configuration import settings
 from landmark.core.runtime import derive_seed
 from landmark.data.batch import TranslationBatch
 from landmark.data.shards import TokenStore
-from landmark.data.splitting import SubwordSplitter
+from landmark.data.translation.splitting import SubwordSplitter
 from landmark.layers.packing import Packing
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from landmark.core.errors import UserError
-from landmark.data.parallel_text import (
+from landmark.data.translation.parallel_text import (
     ParallelTextConfig,
     clean,
     files_digest,

@@ -1,9 +1,15 @@
 import numpy as np
 import pytest
 
-from landmark.data.pairs import BatchConfig, PairSamples, collate_pairs, cut_by_budget, pack_sources
 from landmark.data.shards import ShardWriter, TokenStore
-from landmark.data.splitting import SubwordSplitter
+from landmark.data.translation.pairs import (
+    BatchConfig,
+    PairSamples,
+    collate_pairs,
+    cut_by_budget,
+    pack_sources,
+)
+from landmark.data.translation.splitting import SubwordSplitter
 
 BEGIN, END = 1, 2
 

@@ -8,15 +8,15 @@ from landmark.core.configuration import Origin, build
 from landmark.core.errors import UserError
 from landmark.data import preparation
 from landmark.data.embedded import corpus
-from landmark.data.parallel_text import ParallelTextConfig
-from landmark.data.preparation import (
+from landmark.data.shards import ShardWriter, TokenStore
+from landmark.data.tokenizer import SubwordTokenizer, TokenizerConfig
+from landmark.data.translation.parallel_text import ParallelTextConfig
+from landmark.data.translation.preparation import (
     data_digest,
     prepare_translation,
     training_parts,
     validation_parts,
 )
-from landmark.data.shards import ShardWriter, TokenStore
-from landmark.data.tokenizer import SubwordTokenizer, TokenizerConfig
 
 PAIRS = [(f"sentence number {n}", f"Satz Nummer {n}") for n in range(95)]
 VOCABULARY = TokenizerConfig(vocab_size=300)

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from landmark.data.splitting import SubwordSplitter
 from landmark.data.tokenizer import SubwordTokenizer, TokenizerConfig
+from landmark.data.translation.splitting import SubwordSplitter
 
 # 8 was merged of 6 and 7, and these of 2 and 3, 4 and 5.
 MERGES = {6: (2, 3), 7: (4, 5), 8: (6, 7)}

@@ -1,6 +1,6 @@
 import pytest
 
-from landmark.data.sentences import split_sentences, split_to_fit
+from landmark.data.translation.sentences import split_sentences, split_to_fit
 
 
 @pytest.mark.parametrize(

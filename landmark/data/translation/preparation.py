@@ -12,17 +12,17 @@ from landmark.core.errors import UserError
 from landmark.core.storage import write_durably
 from landmark.data.embedded import corpus as embedded
 from landmark.data.foreign.sentencepiece import load_subwords
-from landmark.data.parallel_text import (
+from landmark.data.public_text import text_digest, text_files
+from landmark.data.shards import ShardWriter
+from landmark.data.tokenizer import SubwordTokenizer, TokenizerConfig, words_of
+from landmark.data.translation.parallel_text import (
     Pair,
     ParallelTextConfig,
     clean,
     files_digest,
     read_pairs,
 )
-from landmark.data.public_text import text_digest, text_files
-from landmark.data.shards import ShardWriter
-from landmark.data.text_form import FormName, TextForm
-from landmark.data.tokenizer import SubwordTokenizer, TokenizerConfig, words_of
+from landmark.data.translation.text_form import FormName, TextForm
 
 Report = Callable[[Mapping[str, Any]], None]
 WORDS = "words.txt"
