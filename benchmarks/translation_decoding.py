@@ -41,9 +41,9 @@ def landmark_worker(name: str, run: str, threads: int) -> Translate:
 
     torch.set_num_threads(threads)
     from landmark.decoding.request import Request
-    from landmark.pipelines import engine as torch_engine
-    from landmark.pipelines import exported
     from landmark.pipelines.loading import load
+    from landmark.pipelines.translation import engine as torch_engine
+    from landmark.pipelines.translation import exported
 
     engine = (
         load(run, device="cpu").engine if name == OURS else exported.load_engine(run, name, threads)

@@ -9,7 +9,7 @@ from landmark.cli.demo import SENTENCES, SPLITS
 from landmark.data.embedded.corpus import EXAMPLE_SOURCE
 from landmark.engine.run import Run
 from landmark.engine.session import Session
-from landmark.pipelines import evaluation
+from landmark.pipelines.translation import evaluation
 
 
 @pytest.fixture

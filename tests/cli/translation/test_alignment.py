@@ -5,7 +5,7 @@ import json
 import pytest
 
 import landmark
-from landmark.pipelines import alignment
+from landmark.pipelines.translation import alignment
 from landmark.pipelines.translation.alignment import AttentionChoice, align_pairs
 
 

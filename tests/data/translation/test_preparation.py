@@ -6,10 +6,10 @@ import pytest
 
 from landmark.core.configuration import Origin, build
 from landmark.core.errors import UserError
-from landmark.data import preparation
 from landmark.data.embedded import corpus
 from landmark.data.shards import ShardWriter, TokenStore
 from landmark.data.tokenizer import SubwordTokenizer, TokenizerConfig
+from landmark.data.translation import preparation
 from landmark.data.translation.parallel_text import ParallelTextConfig
 from landmark.data.translation.preparation import (
     data_digest,

@@ -7,7 +7,7 @@ import landmark
 from landmark.core.errors import UserError
 from landmark.data.embedded import corpus
 from landmark.metrics.alignment import score_alignments
-from landmark.pipelines import alignment
+from landmark.pipelines.translation import alignment
 from landmark.pipelines.translation.alignment import (
     AttentionChoice,
     align_pairs,

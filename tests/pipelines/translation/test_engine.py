@@ -6,7 +6,7 @@ from landmark.decoding.request import Request
 from landmark.decoding.stepwise import SamplingConfig
 from landmark.layers.packing import Packing
 from landmark.models.transformer.translator import TransformerConfig, Translator
-from landmark.pipelines import engine as engines
+from landmark.pipelines.translation import engine as engines
 from landmark.pipelines.translation.engine import TorchEngine
 
 VOCABULARY, BEGIN, END = 20, 1, 2

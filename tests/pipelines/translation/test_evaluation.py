@@ -4,7 +4,7 @@ import landmark
 from landmark.core.errors import UserError
 from landmark.data.embedded import corpus
 from landmark.metrics.translation import score_translations
-from landmark.pipelines import evaluation
+from landmark.pipelines.translation import evaluation
 from landmark.pipelines.translation.evaluation import (
     evaluate,
     join_pairs,

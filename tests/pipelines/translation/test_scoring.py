@@ -10,7 +10,7 @@ from landmark.data.embedded import corpus
 from landmark.data.translation.pairs import pack_sources
 from landmark.decoding.request import Request
 from landmark.layers.packing import Packing
-from landmark.pipelines import scoring
+from landmark.pipelines.translation import scoring
 from landmark.pipelines.translation.scoring import score_pairs, score_tokens
 
 
