@@ -48,7 +48,7 @@ class Translation:
     tokens: tuple[int, ...]
     """The best translation as the model said it: in tokens …"""
     said: str
-    """… and as text in the model's own form, which papers score (see data/translation/text_form)."""
+    """… and as text in the model's own form, which papers score (data/translation/text_form)."""
 
 
 @dataclass(frozen=True)
