@@ -6,8 +6,10 @@ BERT's too, and with attention to the left only it is GPT's.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from landmark.layers.attention import MultiHeadAttention
 from landmark.layers.cache import KeyValueCache, Memory
@@ -106,3 +108,12 @@ class DecoderBlock(nn.Module):
         x = self.around_attention(x, lambda x: self.attention.step(x, cache))
         x = self.around_cross_attention(x, lambda x: self.cross_attention.cross_step(x, memory))
         return self.around_feedforward(x, self.feedforward)
+
+
+def run_block(block: nn.Module, recompute: bool, *inputs: Any) -> Tensor:
+    """A block's output; to `recompute` activations in the backward pass saves their memory."""
+    if recompute and block.training:
+        recomputed: Tensor = checkpoint(block, *inputs, use_reentrant=False)
+        return recomputed
+    computed: Tensor = block(*inputs)
+    return computed

@@ -25,6 +25,11 @@ _COMMANDS = {
     "masked-language-model": "landmark fill",
     "understanding": "landmark predict",
 }
+_PIPELINES: dict[str, Any] = {
+    "language-model": GenerationPipeline,
+    "masked-language-model": FillingPipeline,
+    "understanding": UnderstandingPipeline,
+}
 
 
 @overload
@@ -88,7 +93,7 @@ def load(
     ensemble: Sequence[Folder] = (),
     engine: str = "torch",
     task: str | None = None,
-) -> TranslationPipeline | GenerationPipeline | UnderstandingPipeline | FillingPipeline:
+) -> Any:
     """Open a trained run; `checkpoint`: averaged, best, latest or a step (default: first there).
 
     What comes out is what the run was trained for; with a `task`, nothing else may.
@@ -100,11 +105,7 @@ def load(
         if ensemble or engine != "torch":
             kind = "fine-tuned" if isinstance(config, UnderstandingRun) else "language"
             raise UserError(f"{run}: a {kind} model has neither an ensemble nor an engine")
-        if isinstance(config, UnderstandingRun):
-            return UnderstandingPipeline(opened, config, checkpoint, device)
-        if isinstance(config, MaskedLanguageModelRun):
-            return FillingPipeline(opened, config, checkpoint, device)
-        return GenerationPipeline(opened, config, checkpoint, device)
+        return _PIPELINES[config.task](opened, config, checkpoint, device)
     pipeline = TranslationPipeline(opened, config, checkpoint, device)
     if ensemble and engine != "torch":
         raise UserError("an ensemble is searched with torch: leave out --engine")

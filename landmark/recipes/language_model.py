@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from landmark.core.configuration import default_key, settings
 from landmark.core.errors import UserError
-from landmark.data.loader import Loader, Samples
+from landmark.data.loader import Samples
 from landmark.data.running_text.character import CharacterTokenizer, load_tokenizer
 from landmark.data.running_text.document import (
     TextConfig,
@@ -22,7 +22,6 @@ from landmark.data.running_text.document import (
 from landmark.data.running_text.stream import HeldOutSamples, StreamConfig, StreamSamples
 from landmark.data.running_text.window import HeldOutWindows, WindowSamples
 from landmark.data.shards import TokenStore
-from landmark.engine import distributed
 from landmark.engine.settings import TrainerConfig
 from landmark.engine.trainer import Report
 from landmark.layers.cell import CellName
@@ -32,8 +31,9 @@ from landmark.models.recurrent.language_model import (
 )
 from landmark.models.transformer.gpt import GPT, GPTConfig
 from landmark.objectives.next_token import NextTokenObjective, StreamObjective
-from landmark.optim.optimizer import OptimizerConfig, ScheduledOptimizer
-from landmark.optim.schedule import ScheduleConfig, learning_rate
+from landmark.optim.optimizer import OptimizerConfig
+from landmark.optim.schedule import ScheduleConfig
+from landmark.recipes.assembly import assemble_one
 from landmark.recipes.catalog import (
     TASKS,
     Assembly,
@@ -100,27 +100,11 @@ def assemble(config: LanguageModelRun, folder: Path, device: torch.device) -> As
     """Model, objective, optimiser and loaders of a prepared run."""
     torch.manual_seed(config.seed)
     model = build_model(config.model).to(device)
-    schedule = partial(
-        learning_rate,
-        config.schedule,
-        hidden_size=config.model.hidden_size,
-        max_steps=config.trainer.max_steps,
-    )
     tokenizer = load_tokenizer(folder / "tokenizer.json")
-    is_gpt, of_characters = isinstance(model, GPT), isinstance(tokenizer, CharacterTokenizer)
     training, validation = _samples(config, folder, document_beginning(config.data, tokenizer))
-    ranks = {"rank": distributed.rank(), "world_size": distributed.world_size()}
-    return Assembly(
-        objective=(NextTokenObjective if is_gpt else StreamObjective)(model, of_characters),
-        optimizers={"model": ScheduledOptimizer(model, config.optimizer, schedule)},
-        loader=Loader(
-            training,
-            accumulate=config.trainer.accumulate,
-            workers=config.batches.workers,
-            **ranks,
-        ),
-        validation=Loader(validation, **ranks),
-    )
+    kind = NextTokenObjective if isinstance(model, GPT) else StreamObjective
+    objective = kind(model, of_characters=isinstance(tokenizer, CharacterTokenizer))
+    return assemble_one(config, model, objective, training, validation)
 
 
 def _samples(

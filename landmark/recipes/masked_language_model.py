@@ -1,7 +1,6 @@
 """Pretraining by hidden tokens: its configuration, and how such a run is put together."""
 
 import dataclasses
-from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -10,7 +9,6 @@ from pydantic import model_validator
 
 from landmark.core.configuration import settings
 from landmark.core.errors import UserError
-from landmark.data.loader import Loader
 from landmark.data.masked_text import (
     MaskedBatchConfig,
     MaskedSamples,
@@ -20,12 +18,10 @@ from landmark.data.masked_text import (
 from landmark.data.running_text.passage import PassageConfig, data_digest, prepare_passages
 from landmark.data.running_text.wordpiece import WordPieceConfig, WordPieceTokenizer
 from landmark.data.shards import TokenStore
-from landmark.engine import distributed
 from landmark.engine.trainer import Report
 from landmark.models.transformer.bert import BERTConfig, PretrainedBERT
 from landmark.objectives.masked_token import MaskedTokenObjective
-from landmark.optim.optimizer import ScheduledOptimizer
-from landmark.optim.schedule import learning_rate
+from landmark.recipes.assembly import assemble_one
 from landmark.recipes.catalog import TASKS, Assembly, RunConfig, Task
 
 MASKED_LANGUAGE_MODEL = "masked-language-model"
@@ -82,36 +78,20 @@ def assemble(config: MaskedLanguageModelRun, folder: Path, device: torch.device)
     tokenizer = WordPieceTokenizer.load(folder / "tokenizer.json")
     torch.manual_seed(config.seed)
     model = PretrainedBERT(config.model).to(device)
-    schedule = partial(
-        learning_rate,
-        config.schedule,
-        hidden_size=config.model.hidden_size,
-        max_steps=config.trainer.max_steps,
-    )
-    loaders = [
-        Loader(
-            MaskedSamples(
-                TokenStore(folder / "data" / split, verify=True),
-                config.batches,
-                config.objective,
-                tokenizer,
-                config.model.max_length,
-                config.seed,
-                shuffle=split == "train",
-            ),
-            accumulate=config.trainer.accumulate,
-            rank=distributed.rank(),
-            world_size=distributed.world_size(),
-            workers=config.batches.workers if split == "train" else 0,
+    training, validation = (
+        MaskedSamples(
+            TokenStore(folder / "data" / split, verify=True),
+            config.batches,
+            config.objective,
+            tokenizer,
+            config.model.max_length,
+            config.seed,
+            shuffle=split == "train",
         )
         for split in ("train", "valid")
-    ]
-    return Assembly(
-        objective=MaskedTokenObjective(model, config.objective),
-        optimizers={"model": ScheduledOptimizer(model, config.optimizer, schedule)},
-        loader=loaders[0],
-        validation=loaders[1],
     )
+    objective = MaskedTokenObjective(model, config.objective)
+    return assemble_one(config, model, objective, training, validation)
 
 
 TASKS.add(

@@ -1,7 +1,6 @@
 """Translation, by whatever network: its configuration, and how such a run is put together."""
 
 import dataclasses
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -11,7 +10,6 @@ from pydantic import Field, model_validator
 from landmark.core.configuration import default_key, settings
 from landmark.core.errors import UserError
 from landmark.data.foreign.sentencepiece import load_subwords
-from landmark.data.loader import Loader
 from landmark.data.shards import TokenStore
 from landmark.data.tokenizer import TokenizerConfig
 from landmark.data.translation.pairs import BatchConfig, PairSamples
@@ -19,7 +17,6 @@ from landmark.data.translation.parallel_text import ParallelTextConfig
 from landmark.data.translation.preparation import data_digest, prepare_translation
 from landmark.data.translation.splitting import SubwordSplitter
 from landmark.decoding.beam_search import SearchConfig
-from landmark.engine import distributed
 from landmark.engine.settings import TrainerConfig
 from landmark.engine.trainer import Report
 from landmark.layers.packing import Packing
@@ -27,8 +24,8 @@ from landmark.models.recurrent.seq2seq import Seq2seq, Seq2seqConfig
 from landmark.models.transformer.translator import TransformerConfig, Translator
 from landmark.models.translation import TranslationModel
 from landmark.objectives.translation import TranslationConfig, TranslationObjective
-from landmark.optim.optimizer import ScheduledOptimizer
-from landmark.optim.schedule import ScheduleConfig, learning_rate
+from landmark.optim.schedule import ScheduleConfig
+from landmark.recipes.assembly import assemble_one
 from landmark.recipes.catalog import TASKS, Assembly, RunConfig, Task
 from landmark.recipes.fine_tuning import INITIAL, adopt, load_initial, save_initial
 
@@ -99,41 +96,25 @@ def assemble(config: TranslationRun, folder: Path, device: torch.device) -> Asse
     model = build_model(config.model).to(device)
     if config.init_from:
         load_initial(model, folder)
-    schedule = partial(
-        learning_rate,
-        config.schedule,
-        hidden_size=config.model.hidden_size,
-        max_steps=config.trainer.max_steps,
-    )
     splitter = None
     if config.batches.split:
         splitter = SubwordSplitter(
             tokenizer.merges(), len(tokenizer), config.batches.split, config.model.max_length - 1
         )
-    loaders = [
-        Loader(
-            PairSamples(
-                TokenStore(folder / "data" / split, verify=True),
-                config.batches,
-                config.seed,
-                tokenizer.begin,
-                tokenizer.end,
-                shuffle=split == "train",
-                splitter=splitter if split == "train" else None,
-            ),
-            accumulate=config.trainer.accumulate,
-            rank=distributed.rank(),
-            world_size=distributed.world_size(),
-            workers=config.batches.workers if split == "train" else 0,
+    training, validation = (
+        PairSamples(
+            TokenStore(folder / "data" / split, verify=True),
+            config.batches,
+            config.seed,
+            tokenizer.begin,
+            tokenizer.end,
+            shuffle=split == "train",
+            splitter=splitter if split == "train" else None,
         )
         for split in ("train", "valid")
-    ]
-    return Assembly(
-        objective=TranslationObjective(model, config.objective),
-        optimizers={"model": ScheduledOptimizer(model, config.optimizer, schedule)},
-        loader=loaders[0],
-        validation=loaders[1],
     )
+    objective = TranslationObjective(model, config.objective)
+    return assemble_one(config, model, objective, training, validation)
 
 
 TASKS.add(

@@ -2,7 +2,6 @@
 
 import dataclasses
 import math
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -11,7 +10,6 @@ from pydantic import Field, model_validator
 
 from landmark.core.configuration import default_key, settings
 from landmark.core.errors import UserError
-from landmark.data.loader import Loader
 from landmark.data.understanding.corpus import (
     Labels,
     TaskConfig,
@@ -22,15 +20,15 @@ from landmark.data.understanding.corpus import (
 from landmark.data.understanding.encoding import Reader, marks_of
 from landmark.data.understanding.example import Example
 from landmark.data.understanding.samples import ExampleBatchConfig, ExampleSamples
-from landmark.engine import distributed
 from landmark.engine.settings import TrainerConfig
 from landmark.engine.trainer import Report
 from landmark.models.transformer.bert import BERTConfig
 from landmark.models.transformer.gpt import GPTConfig
 from landmark.models.understanding import BodyConfig, Understander, rate_share
 from landmark.objectives.understanding import UnderstandingConfig, UnderstandingObjective
-from landmark.optim.optimizer import OptimizerConfig, ScheduledOptimizer
-from landmark.optim.schedule import ScheduleConfig, learning_rate
+from landmark.optim.optimizer import OptimizerConfig
+from landmark.optim.schedule import ScheduleConfig
+from landmark.recipes.assembly import assemble_one
 from landmark.recipes.catalog import TASKS, Assembly, RunConfig, Task, recipe
 from landmark.recipes.fine_tuning import INITIAL
 from landmark.recipes.pretrained import (
@@ -174,12 +172,6 @@ def assemble(config: UnderstandingRun, folder: Path, device: torch.device) -> As
     if config.init == "weights":
         load_body(model, folder)
     model = model.to(device)
-    schedule = partial(
-        learning_rate,
-        config.schedule,
-        hidden_size=config.model.hidden_size,
-        max_steps=config.trainer.max_steps,
-    )
     chosen = config.fine_tuning
     share = rate_share(
         config.model.num_layers,
@@ -188,28 +180,18 @@ def assemble(config: UnderstandingRun, folder: Path, device: torch.device) -> As
         chosen.frozen_embeddings,
     )
     kind = config.data.kind
-    loaders = [
-        Loader(
-            ExampleSamples(
-                reader.read_to_learn(load_examples(folder / "data", split, kind)),
-                kind,
-                config.batches,
-                config.seed,
-                shuffle=split == "train",
-            ),
-            accumulate=config.trainer.accumulate,
-            rank=distributed.rank(),
-            world_size=distributed.world_size(),
-            workers=config.batches.workers if split == "train" else 0,
+    training, validation = (
+        ExampleSamples(
+            reader.read_to_learn(load_examples(folder / "data", split, kind)),
+            kind,
+            config.batches,
+            config.seed,
+            shuffle=split == "train",
         )
         for split in ("train", "valid")
-    ]
-    return Assembly(
-        objective=UnderstandingObjective(model, config.objective, reader.labels),
-        optimizers={"model": ScheduledOptimizer(model, config.optimizer, schedule, share)},
-        loader=loaders[0],
-        validation=loaders[1],
     )
+    objective = UnderstandingObjective(model, config.objective, reader.labels)
+    return assemble_one(config, model, objective, training, validation, share)
 
 
 TASKS.add(

@@ -6,18 +6,17 @@ epsilon of 1e-12, learned positions and segments, a norm on the embeddings, exac
 Pre-norm is a departure, for small models that are trained fast. Tokens are packed.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import torch
 from pydantic import Field, model_validator
 from torch import Tensor, nn
-from torch.utils.checkpoint import checkpoint
 
 from landmark.core.configuration import settings
 from landmark.core.errors import UserError
 from landmark.layers.dropout import Dropout
 from landmark.layers.packing import Packing
-from landmark.layers.transformer import EncoderBlock
+from landmark.layers.transformer import EncoderBlock, run_block
 
 Size = Annotated[int, Field(ge=1)]
 Share = Annotated[float, Field(ge=0, lt=1)]
@@ -111,8 +110,9 @@ class BERT(nn.Module):
                 self.segment.weight[0] if segments is None else self.segment(segments)
             )
         x = self.dropout(self.embedding_norm(embedded))
+        recompute = self.config.activation_checkpointing
         for block in self.blocks:
-            x = self._run(block, x, packing)
+            x = run_block(block, recompute, x, packing)
         hidden: Tensor = self.norm(x)
         return hidden
 
@@ -120,13 +120,6 @@ class BERT(nn.Module):
         """One vector a text, of its first token. (N, D) -> (B, D)"""
         first = hidden.index_select(0, torch.cumsum(packing.lengths, 0) - packing.lengths)
         return first if self.pooler is None else self.pooler(first).tanh()
-
-    def _run(self, block: nn.Module, *inputs: Any) -> Tensor:
-        if self.config.activation_checkpointing and self.training:
-            recomputed: Tensor = checkpoint(block, *inputs, use_reentrant=False)
-            return recomputed
-        computed: Tensor = block(*inputs)
-        return computed
 
 
 class PretrainingHeads(nn.Module):

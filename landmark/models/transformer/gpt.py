@@ -8,19 +8,18 @@ attention is left out, as its parameters are the same without.
 """
 
 import dataclasses
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import torch
 from pydantic import Field, model_validator
 from torch import Tensor, nn
-from torch.utils.checkpoint import checkpoint
 
 from landmark.core.configuration import settings
 from landmark.core.errors import UserError
 from landmark.layers.cache import KeyValueCache, Veil
 from landmark.layers.dropout import Dropout
 from landmark.layers.packing import Packing
-from landmark.layers.transformer import EncoderBlock
+from landmark.layers.transformer import EncoderBlock, run_block
 
 Size = Annotated[int, Field(ge=1)]
 Share = Annotated[float, Field(ge=0, lt=1)]
@@ -167,8 +166,9 @@ class GPT(nn.Module):
     def forward(self, tokens: Tensor, packing: Packing) -> Tensor:
         """Hidden states of the next tokens. (N,) -> (N, D)"""
         x = self._embed(tokens, packing.positions)
+        recompute = self.config.activation_checkpointing
         for block in self.blocks:
-            x = self._run(block, x, packing)
+            x = run_block(block, recompute, x, packing)
         hidden: Tensor = self.norm(x)
         return hidden
 
@@ -230,10 +230,3 @@ class GPT(nn.Module):
     def _embed(self, tokens: Tensor, positions: Tensor) -> Tensor:
         embedded: Tensor = self.dropout(self.embedding(tokens) + self.position(positions))
         return embedded
-
-    def _run(self, block: nn.Module, *inputs: Any) -> Tensor:
-        if self.config.activation_checkpointing and self.training:
-            recomputed: Tensor = checkpoint(block, *inputs, use_reentrant=False)
-            return recomputed
-        computed: Tensor = block(*inputs)
-        return computed

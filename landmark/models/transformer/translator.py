@@ -7,12 +7,11 @@ stack, as its authors do. Tokens are packed (see layers/packing), so padding is 
 """
 
 import dataclasses
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import torch
 from pydantic import Field, model_validator
 from torch import Tensor, nn
-from torch.utils.checkpoint import checkpoint
 
 from landmark.core.configuration import settings
 from landmark.layers.cache import KeyValueCache, Lineage, Memory
@@ -20,7 +19,7 @@ from landmark.layers.dropout import Dropout
 from landmark.layers.feedforward import ActivationName
 from landmark.layers.packing import Packing
 from landmark.layers.position import LearnedPosition, SinusoidalPosition
-from landmark.layers.transformer import DecoderBlock, EncoderBlock
+from landmark.layers.transformer import DecoderBlock, EncoderBlock, run_block
 from landmark.models.translation import Tied, TranslationModel
 
 Size = Annotated[int, Field(ge=1)]
@@ -148,8 +147,9 @@ class Translator(TranslationModel):
     def encode(self, source: Tensor, packing: Packing) -> Tensor:
         """(M,) -> (M, D)"""
         x = self._embed(self.source_embedding, source, packing.positions)
+        recompute = self.config.activation_checkpointing
         for block in self.encoder:
-            x = self._run(block, x, packing)
+            x = run_block(block, recompute, x, packing)
         encoded: Tensor = self.encoder_norm(x)
         return encoded
 
@@ -158,8 +158,9 @@ class Translator(TranslationModel):
     ) -> Tensor:
         """(N,) and (M, D) -> (N, D)"""
         x = self._embed(self.target_embedding, target, packing.positions)
+        recompute = self.config.activation_checkpointing
         for block in self.decoder:
-            x = self._run(block, x, packing, memory, memory_packing)
+            x = run_block(block, recompute, x, packing, memory, memory_packing)
         decoded: Tensor = self.decoder_norm(x)
         return decoded
 
@@ -205,13 +206,6 @@ class Translator(TranslationModel):
         scaled = embedding(tokens) * self.config.hidden_size**0.5
         embedded: Tensor = self.dropout(scaled + self.position(positions))
         return embedded
-
-    def _run(self, block: nn.Module, *inputs: Any) -> Tensor:
-        if self.config.activation_checkpointing and self.training:
-            recomputed: Tensor = checkpoint(block, *inputs, use_reentrant=False)
-            return recomputed
-        computed: Tensor = block(*inputs)
-        return computed
 
 
 def _position(config: TransformerConfig) -> LearnedPosition | SinusoidalPosition:
