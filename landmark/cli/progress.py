@@ -101,7 +101,8 @@ class Progress:
             self.bar.start_task(self.task)
         self.bar.update(self.task, completed=step)
         if record["kind"] == "train":
-            facts = f"loss {_losses(record)}, {record['per_second']:,.0f} tokens/s"
+            speed = f"{record['per_second']:,.0f} {record.get('unit', 'tokens')}/s"
+            facts = f"loss {_losses(record)}, {speed}"
             self.bar.update(self.task, facts=facts)
             if not self.console.is_terminal:
                 self.note(f"step {step}/{self.max_steps}: {facts}, {self._time_left(step)} left")

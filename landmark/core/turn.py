@@ -30,6 +30,8 @@ class Objective(ABC):
     """
 
     players: Mapping[str, nn.Module]
+    unit: str = "tokens"
+    """What a turn's weight counts, for messages."""
 
     @abstractmethod
     def turns(self, batch: Any, step: int) -> Iterator[Turn]:

@@ -156,7 +156,8 @@ class Trainer:
 
     def _log(self) -> None:
         if self._due(self.config.log_every):
-            self.report({"kind": "train", **self.state.summary(), "epoch": self.state.place.epoch})
+            place = {"epoch": self.state.place.epoch, "unit": self.objective.unit}
+            self.report({"kind": "train", **self.state.summary(), **place})
             self.state.start_window()
         else:
             self.report({"kind": "step", "step": self.state.step})

@@ -17,6 +17,8 @@ from landmark.data.batch import PointBatch
 class AdversarialObjective(Objective):
     """The discriminator's turn, then the generator's against the updated discriminator."""
 
+    unit = "samples"
+
     def __init__(self, generator: nn.Module, discriminator: nn.Module) -> None:
         self.generator, self.discriminator = generator, discriminator
         self.players = {"generator": generator, "discriminator": discriminator}

@@ -22,6 +22,8 @@ from landmark.models.transformer.bert import PretrainedBERT
 class MaskedTokenObjective(Objective):
     """One player, one turn a batch; losses are summed over hidden tokens."""
 
+    unit = "hidden tokens"
+
     def __init__(self, model: PretrainedBERT, config: MaskedTokenConfig) -> None:
         self.model, self.config = model, config
         self.players = {"model": model}

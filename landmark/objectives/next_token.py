@@ -38,6 +38,7 @@ class NextTokenObjective(Objective):
     def __init__(self, model: Any, of_characters: bool = False) -> None:
         self.model, self.of_characters = model, of_characters
         self.players = {"model": model}
+        self.unit = "characters" if of_characters else "tokens"
 
     def turns(self, batch: Any, step: int) -> Iterator[Turn]:
         loss = self._read(batch, learning=True)

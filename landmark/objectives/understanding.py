@@ -49,6 +49,7 @@ class UnderstandingObjective(Objective):
     def __init__(self, model: Understander, config: UnderstandingConfig, labels: Labels) -> None:
         self.model, self.config, self.labels = model, config, labels
         self.players = {"model": model}
+        self.unit = "words" if labels.kind == "tagging" else "examples"
         self._spans = labels.kind == "tagging" and has_spans(labels.names)
 
     def turns(self, batch: UnderstandingBatch, step: int) -> Iterator[Turn]:

@@ -44,6 +44,11 @@ def test_without_a_terminal_each_record_of_the_log_is_a_plain_line(shown):
     assert re.fullmatch(r"step 50/100: loss 3\.210, 12,346 tokens/s, \d+:\d\d left", lines[0])
 
 
+def test_speed_is_counted_in_what_the_objective_counts(shown):
+    (line,) = shown({**TRAIN, "unit": "examples"})
+    assert "12,346 examples/s" in line
+
+
 def test_time_left_goes_by_the_steps_of_this_process(monkeypatch, shown):
     clock = iter([0.0, 100.0, 130.0])
     monkeypatch.setattr("landmark.cli.progress.time.monotonic", lambda: next(clock))
