@@ -11,14 +11,14 @@ answers timed rounds in turns, so that a busy machine disturbs all alike. The be
 import argparse
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from worker import ask, workers
 
 SIZES = {  # layers, width, heads, vocabulary
     "10M": (6, 320, 5, 8000),
@@ -117,39 +117,6 @@ def serve(name: str, folder: str, threads: int) -> None:
         said = write(question["prompts"], question["length"])
         seconds = time.perf_counter() - started
         print(json.dumps({"seconds": seconds, "tokens": said}), file=answers, flush=True)
-
-
-@contextmanager
-def workers(folder: str, threads: int) -> Iterator[dict[str, Any]]:
-    """A process for each system."""
-    from peers import peers_python
-
-    processes = {}
-    try:
-        for name in SYSTEMS:
-            python = str(peers_python()) if name == PEER else sys.executable
-            processes[name] = subprocess.Popen(
-                [python, __file__, "--worker", name, folder, "--threads", str(threads)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-                env={**os.environ, "OMP_NUM_THREADS": str(threads)},
-            )
-        yield processes
-    finally:
-        for process in processes.values():
-            process.kill()
-            process.wait()
-
-
-def ask(process: Any, question: dict[str, Any]) -> dict[str, Any]:
-    process.stdin.write(json.dumps(question) + "\n")
-    process.stdin.flush()
-    line = process.stdout.readline()
-    if not line:
-        sys.exit("a worker died; its last words are above")
-    answer: dict[str, Any] = json.loads(line)
-    return answer
 
 
 def prepare(size: str, folder: Path) -> int:
@@ -299,7 +266,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             parameters = prepare(size, Path(folder))
             for threads in options.threads:
-                with workers(folder, threads) as processes:
+                with workers(__file__, dict.fromkeys(SYSTEMS, folder), threads, PEER) as processes:
                     for count in options.prompts:
                         prompts = [
                             [draws.randrange(vocabulary) for _ in range(options.prompt_length)]

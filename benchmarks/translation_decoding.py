@@ -14,14 +14,14 @@ import argparse
 import gzip
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from worker import ask, workers
 
 SYSTEMS = {  # name: the batch sizes to choose from, in source tokens; in sentences for the peer
     "transformers": (32, 64, 128),
@@ -125,39 +125,6 @@ def serve(name: str, place: str, threads: int) -> None:
         )
         seconds = time.perf_counter() - started
         print(json.dumps({"seconds": seconds, "tokens": found}), file=answers, flush=True)
-
-
-@contextmanager
-def workers(places: dict[str, str], threads: int) -> Iterator[dict[str, Any]]:
-    """A process for each system."""
-    from peers import peers_python
-
-    processes = {}
-    try:
-        for name, place in places.items():
-            python = str(peers_python()) if name == PEER else sys.executable
-            processes[name] = subprocess.Popen(
-                [python, __file__, "--worker", name, place, "--threads", str(threads)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-                env={**os.environ, "OMP_NUM_THREADS": str(threads), "TQDM_DISABLE": "1"},
-            )
-        yield processes
-    finally:
-        for process in processes.values():
-            process.kill()
-            process.wait()
-
-
-def ask(process: Any, question: dict[str, Any]) -> dict[str, Any]:
-    process.stdin.write(json.dumps(question) + "\n")
-    process.stdin.flush()
-    line = process.stdout.readline()
-    if not line:
-        sys.exit("a worker died; its last words are above")
-    answer: dict[str, Any] = json.loads(line)
-    return answer
 
 
 def convert(run: str, folder: Path) -> None:
@@ -320,7 +287,7 @@ def main() -> None:
         convert(options.run, Path(folder))
         places = {name: folder if name == PEER else options.run for name in SYSTEMS}
         for threads in options.threads:
-            with workers(places, threads) as processes:
+            with workers(__file__, places, threads, PEER) as processes:
                 for beam in options.beams:
                     title = f"{'greedy' if beam == 1 else f'beam {beam}'}, {threads} thread(s)"
                     measured[title] = measure(processes, questions, beam, options.rounds)

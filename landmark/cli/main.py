@@ -16,25 +16,16 @@ import typer
 from landmark import __version__
 from landmark.cli import (
     catalog,
-    chat,
     data,
     demo,
-    embedding,
-    filling,
-    generation,
+    evaluation,
     importing,
     inspection,
-    prompting,
     training,
 )
 from landmark.cli.figure import menu
-from landmark.cli.translation import (
-    alignment,
-    evaluation,
-    export,
-    scoring,
-    translation,
-)
+from landmark.cli.text import chat, embedding, filling, generation, prompting
+from landmark.cli.translation import alignment, export, scoring, translation
 from landmark.cli.understanding import prediction
 from landmark.core.errors import UserError
 

@@ -1,6 +1,7 @@
 """Text files line by line, plain or gzipped; every fault names the file and the line."""
 
 import gzip
+import hashlib
 import io
 import re
 import zlib
@@ -10,6 +11,15 @@ from pathlib import Path
 from landmark.core.errors import UserError
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def digest_file(name: str | Path) -> str:
+    """A digest of a file's bytes."""
+    try:
+        with Path(name).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise UserError(f"{name}: cannot be read: {error.strerror}") from None
 
 
 def is_valid(text: str) -> bool:

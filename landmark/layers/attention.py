@@ -24,6 +24,12 @@ Observer = Callable[[Tensor], None]
 _SHORT = 64  # tokens; at 100, the fused kernel is the faster one on a CPU too
 
 
+def check_heads(num_heads: int, hidden_size: int) -> None:
+    """Refuse a width that heads cannot share out evenly."""
+    if hidden_size % num_heads:
+        raise ValueError(f"num_heads {num_heads} does not divide hidden_size {hidden_size}")
+
+
 def attention_weights(
     query: Tensor, key: Tensor, visible: Tensor | None = None, causal: bool = False
 ) -> Tensor:

@@ -32,7 +32,7 @@ def words(rows, steps=4):
     return np.random.default_rng(1).integers(4, 200, (steps, rows))
 
 
-def test_the_padded_graphs_compute_what_the_model_does(translator, tokenizer):
+def assert_graphs_compute_what_the_model_does(translator, tokenizer):
     source, visible = map(torch.from_numpy, padded(SOURCES, tokenizer.end))
     said = words(3)
     with torch.no_grad():
@@ -45,6 +45,10 @@ def test_the_padded_graphs_compute_what_the_model_does(translator, tokenizer):
                 torch.from_numpy(tokens), *memory, visible, *cache
             )
             np.testing.assert_allclose(logits.numpy(), expected, atol=1e-4)
+
+
+def test_the_padded_graphs_compute_what_the_model_does(translator, tokenizer):
+    assert_graphs_compute_what_the_model_does(translator, tokenizer)
 
 
 @pytest.mark.parametrize("beams", [1, 2])
@@ -83,7 +87,7 @@ def marian(tokenizer, **changes):
 
 
 def test_marians_settings_are_computed_too(tokenizer):
-    test_the_padded_graphs_compute_what_the_model_does(marian(tokenizer), tokenizer)
+    assert_graphs_compute_what_the_model_does(marian(tokenizer), tokenizer)
 
 
 def test_tokens_that_are_never_said_are_refused(tokenizer, tmp_path):

@@ -115,7 +115,7 @@ def _print_alignments(
     line: int,
 ) -> None:
     """A line a pair; before the links of the model's own translation, that translation."""
-    from landmark.cli.translation.tally import Tally
+    from landmark.cli.tally import Tally
     from landmark.core.errors import UserError
     from landmark.pipelines.translation.alignment import align_pairs
 

@@ -113,7 +113,7 @@ def sizes(
     device: Device = "auto",
 ) -> None:
     """Draw how good translators are against how many parameters they have, network by network."""
-    from landmark.cli.translation.tally import Tally
+    from landmark.cli.tally import Tally
     from landmark.core.errors import UserError
     from landmark.pipelines.translation.size import check_same_data, score_sizes
     from landmark.plots.figure import check_figure

@@ -1,34 +1,17 @@
-"""`landmark evaluate`."""
+"""`landmark evaluate` for translators."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from landmark.cli.options import (
-    Beam,
-    Checkpoint,
-    Device,
-    Engine,
-    Json,
-    LengthPenalty,
-    RunFolder,
-    To,
-)
 from landmark.cli.translation.report import Report, System, print_json, print_tables
-from landmark.cli.translation.sentences import Reference, Source, check_sentences, read_sets
-from landmark.cli.understanding.evaluation import (
-    evaluate_understanding,
-    is_understanding,
-    refuse,
-)
+from landmark.cli.translation.sentences import check_sentences, read_sets
 from landmark.core.errors import UserError
 
 if TYPE_CHECKING:
-    from landmark.cli.translation.tally import Tally
+    from landmark.cli.tally import Tally
     from landmark.data.translation.parallel_text import Pair
     from landmark.metrics.translation import Comparison, LengthBin
     from landmark.pipelines.translation.evaluation import Evaluation
@@ -39,90 +22,51 @@ TESTS = {"bootstrap": "paired bootstrap", "randomization": "approximate randomiz
 
 @dataclass(frozen=True)
 class Options:
-    """How all systems translate and are scored."""
+    """What to translate, how, and how to score it."""
 
+    split: list[str] | None
+    source: Path | None
+    reference: Path | None
+    join: list[str] | None
     beam: int | None
     length_penalty: float | None
+    engine: str
+    against: list[Path] | None
+    test: str
     bootstrap: int
+    by_length: Path | None
+    bin_words: int
     language: str | None
+    output: Path | None
+    as_json: bool
+    checkpoint: str | None
     device: str
 
 
-def evaluate(
-    run: RunFolder,
-    split: Annotated[
-        list[str] | None,
-        typer.Option(help="Splits of the run's data; default: test. Embedded: also depth-1 … 6."),
-    ] = None,
-    source: Source = None,
-    reference: Reference = None,
-    file: Annotated[
-        list[Path] | None,
-        typer.Option(help="Labelled examples, for a run that was fine-tuned on such."),
-    ] = None,
-    join: Annotated[
-        list[str] | None,
-        typer.Option(help="Make long sentences: join N (or N-M) consecutive pairs to one, 1 to 6."),
-    ] = None,
-    beam: Beam = None,
-    length_penalty: LengthPenalty = None,
-    engine: Engine = "torch",
-    against: Annotated[
-        list[Path] | None,
-        typer.Option(help="Other runs, or files of translations, to test the run against."),
-    ] = None,
-    test: Annotated[
-        str, typer.Option(help="With --against: paired bootstrap or randomization.")
-    ] = "bootstrap",
-    bootstrap: Annotated[
-        int, typer.Option(min=0, help="Resamples for the 95 % intervals; 0 leaves them out.")
-    ] = 1000,
-    by_length: Annotated[
-        Path | None, typer.Option(help="Draw BLEU by source length to this file.")
-    ] = None,
-    bin_words: Annotated[int, typer.Option(min=1, help="With --by-length: words a bin.")] = 5,
-    to: To = None,
-    output: Annotated[
-        Path | None, typer.Option(help="Write the translations here, a sentence a line.")
-    ] = None,
-    as_json: Json = False,
-    checkpoint: Checkpoint = None,
-    device: Device = "auto",
-) -> None:
-    """Score a run on text it has never seen.
-
-    Translations by BLEU, chrF and TER (sacrebleu) and exact match; labels, numbers, tags and
-    answers by what their tasks are scored by. Intervals are of 95 %.
-    """
+def evaluate_translator(run: Path, options: Options) -> None:
+    """Score a run's translations, beside those of others."""
     from landmark.pipelines.loading import load
 
-    if is_understanding(run):
-        chosen: dict[str, object] = {"--source": source, "--reference": reference, "--join": join}
-        chosen |= {"--beam": beam, "--length-penalty": length_penalty, "--against": against}
-        refuse({**chosen, "--to": to, "--by-length": by_length, "--output": output})
-        evaluate_understanding(run, split, file, bootstrap, as_json, checkpoint, device)
-        return
-    if file:
-        raise UserError("--file: a translator is scored on --source and --reference")
-    others = against or []
-    check_sentences(split, source, reference)
-    _check_statistics(test, bootstrap)
+    others, output, by_length = options.against or [], options.output, options.by_length
+    given = options.split, options.source, options.reference
+    check_sentences(*given)
+    _check_statistics(options.test, options.bootstrap)
     _check_others(run, others)
     if by_length:
         _check_figure(by_length)
-    counts = _joins(join or ["1"])
-    pipeline = load(run, checkpoint, device, engine=engine, task="translation")
+    counts = _joins(options.join or ["1"])
+    where = options.checkpoint, options.device
+    pipeline = load(run, *where, engine=options.engine, task="translation")
     if output:
         output.open("a").close()  # a place that cannot be written shows before the work
-    sets = _joined(read_sets(pipeline, split, source, reference, to), counts)
-    options = Options(beam, length_penalty, bootstrap, to, device)
+    sets = _joined(read_sets(pipeline, *given, options.language), counts)
     systems = _score_systems(pipeline, others, sets, options)
     if output:
         _write_translations(systems[0], output)
-    comparisons = _compare(systems, test, bootstrap) if others else []
-    lengths = _by_length(systems, bootstrap, bin_words) if by_length else {}
-    report = Report(pipeline, systems, comparisons, TESTS[test], lengths)
-    show = print_json if as_json else print_tables
+    comparisons = _compare(systems, options.test, options.bootstrap) if others else []
+    lengths = _by_length(systems, options.bootstrap, options.bin_words) if by_length else {}
+    report = Report(pipeline, systems, comparisons, TESTS[options.test], lengths)
+    show = print_json if options.as_json else print_tables
     show(report)
     if by_length:
         _draw_lengths(lengths, by_length)
@@ -184,7 +128,7 @@ def _score_systems(
     options: Options,
 ) -> list[System]:
     """Translate all sets with every run (or read what others made of them), and score."""
-    from landmark.cli.translation.tally import Tally
+    from landmark.cli.tally import Tally
     from landmark.pipelines.loading import load
     from landmark.pipelines.translation.evaluation import read_translations
 

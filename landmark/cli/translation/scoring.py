@@ -32,7 +32,7 @@ def score(
     device: Device = "auto",
 ) -> None:
     """Print how likely translations are: log-probability, the same per token, perplexity."""
-    from landmark.cli.translation.tally import Tally
+    from landmark.cli.tally import Tally
     from landmark.core.errors import UserError
     from landmark.data.translation.parallel_text import read_pairs
     from landmark.pipelines.loading import load

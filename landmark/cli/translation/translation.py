@@ -212,12 +212,14 @@ def _origin(
     job: Job, file: Path, runs: list[Path], engine: str, glossary: Path | None
 ) -> dict[str, Any]:
     """All that a translated file depends on: it goes on only with the same."""
+    from landmark.data.text_file import digest_file
+
     return {
-        "file": _digest(file),
+        "file": digest_file(file),
         "runs": [str(run.resolve()) for run in runs],
         "checkpoint": job.pipeline.checkpoint.name,
         "engine": engine,
-        "glossary": _digest(glossary) if glossary else None,
+        "glossary": digest_file(glossary) if glossary else None,
         "options": repr([(k, v) for k, v in sorted(job.options.items()) if k != "glossary"]),
         "document": job.document,
         "json": job.as_json,
@@ -227,7 +229,7 @@ def _origin(
 def _stream(job: Job, file: Path, target: TextIO, done: int, total: int) -> None:
     from itertools import islice
 
-    from landmark.cli.translation.tally import Tally
+    from landmark.cli.tally import Tally
     from landmark.data.text_file import read_lines
 
     lines = islice(read_lines(file), done, None)
@@ -236,13 +238,6 @@ def _stream(job: Job, file: Path, target: TextIO, done: int, total: int) -> None
             job.write(job.translate(block, first), first, target)
             target.flush()
             tally.advance(len(block))
-
-
-def _digest(path: Path) -> str:
-    import hashlib
-
-    with path.open("rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def _numbered(blocks: Iterable[list[str]], first: int = 1) -> Iterator[tuple[int, list[str]]]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from landmark.cli.translation.tally import Tally
+from landmark.cli.tally import Tally
 from landmark.core.errors import UserError
 
 if TYPE_CHECKING:

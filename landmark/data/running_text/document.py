@@ -4,7 +4,6 @@ Files are read as one text, line by line and twice, and encoded in pieces: a tex
 than memory. Every fault names the file and the line.
 """
 
-import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -27,7 +26,7 @@ from landmark.data.running_text.character import (
 from landmark.data.running_text.reading import reading_digest, reading_documents
 from landmark.data.running_text.stdlib import stdlib_files
 from landmark.data.shards import ShardWriter
-from landmark.data.text_file import read_text
+from landmark.data.text_file import digest_file, read_text
 from landmark.data.tokenizer import TokenizerConfig
 
 Report = Callable[[Mapping[str, Any]], None]
@@ -109,16 +108,8 @@ def data_digest(config: TextConfig) -> str:
     if config.corpus == "reading":
         return reading_digest()
     if config.corpus == "stdlib":
-        return fingerprint([_digest(str(path)) for path in stdlib_files()])
-    return fingerprint([[_digest(name) for name in n] for n in (config.text, config.valid_text)])
-
-
-def _digest(name: str) -> str:
-    try:
-        with Path(name).open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise UserError(f"{name}: cannot be read: {error.strerror}") from None
+        return fingerprint([digest_file(path) for path in stdlib_files()])
+    return fingerprint([list(map(digest_file, n)) for n in (config.text, config.valid_text)])
 
 
 def prepare_text(

@@ -5,7 +5,6 @@ the model is several. In files, blank lines separate documents, and each line is
 sentences. The last documents are held out.
 """
 
-import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
@@ -19,7 +18,7 @@ from landmark.core.errors import UserError
 from landmark.data.running_text.reading import reading_digest, reading_documents
 from landmark.data.running_text.wordpiece import WordPieceConfig, WordPieceTokenizer
 from landmark.data.shards import ShardWriter
-from landmark.data.text_file import read_lines
+from landmark.data.text_file import digest_file, read_lines
 from landmark.data.translation.sentences import split_sentences
 
 Report = Callable[[Mapping[str, Any]], None]
@@ -66,15 +65,7 @@ def data_digest(config: PassageConfig) -> str:
     """A digest of the text that a configuration names."""
     if config.corpus == "reading":
         return reading_digest()
-    return fingerprint([[_digest(name) for name in n] for n in (config.text, config.valid_text)])
-
-
-def _digest(name: str) -> str:
-    try:
-        with Path(name).open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise UserError(f"{name}: cannot be read: {error.strerror}") from None
+    return fingerprint([list(map(digest_file, n)) for n in (config.text, config.valid_text)])
 
 
 def prepare_passages(

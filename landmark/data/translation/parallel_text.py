@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 
 from landmark.core.configuration import settings
 from landmark.core.errors import UserError
-from landmark.data.text_file import read_lines
+from landmark.data.text_file import digest_file, read_lines
 
 Pair = tuple[str, str]
 
@@ -174,9 +174,5 @@ def files_digest(config: ParallelTextConfig) -> str:
     digest = hashlib.sha256()
     for names in (config.source, config.target, config.valid_source, config.valid_target):
         for name in names:
-            try:
-                with Path(name).open("rb") as file:
-                    digest.update(hashlib.file_digest(file, "sha256").digest())
-            except OSError as error:
-                raise UserError(f"{name}: cannot be read: {error.strerror}") from None
+            digest.update(bytes.fromhex(digest_file(name)))
     return digest.hexdigest()[:16]

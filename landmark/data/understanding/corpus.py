@@ -15,6 +15,7 @@ from landmark.core.errors import UserError
 from landmark.core.runtime import derive_seed
 from landmark.core.storage import read_checked, read_signed, signed, write_durably
 from landmark.data.public_text import text_digest
+from landmark.data.text_file import digest_file
 from landmark.data.understanding.example import (
     Example,
     Kind,
@@ -147,17 +148,7 @@ def data_digest(config: TaskConfig) -> str:
     """A digest of the examples that a configuration names."""
     if config.corpus != "files":
         return text_digest(config.corpus)
-    return fingerprint(
-        [[_digest(Path(n)) for n in names] for names in (config.train, config.valid)]
-    )
-
-
-def _digest(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror}") from None
+    return fingerprint([[digest_file(n) for n in names] for names in (config.train, config.valid)])
 
 
 def read_examples(config: TaskConfig, files: Sequence[Path], labeled: bool = True) -> list[Example]:

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from landmark.core.configuration import settings
 from landmark.core.errors import UserError
+from landmark.layers.attention import check_heads
 from landmark.layers.dropout import Dropout
 from landmark.layers.packing import Packing
 from landmark.layers.transformer import EncoderBlock, run_block
@@ -58,10 +59,7 @@ class BERTConfig:
 
     @model_validator(mode="after")
     def _heads_divide_width(self) -> "BERTConfig":
-        if self.hidden_size % self.num_heads:
-            raise ValueError(
-                f"num_heads {self.num_heads} does not divide hidden_size {self.hidden_size}"
-            )
+        check_heads(self.num_heads, self.hidden_size)
         return self
 
 

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from landmark.core.configuration import settings
 from landmark.core.errors import UserError
+from landmark.layers.attention import check_heads
 from landmark.layers.cache import KeyValueCache, Veil
 from landmark.layers.dropout import Dropout
 from landmark.layers.packing import Packing
@@ -55,10 +56,7 @@ class GPTConfig:
 
     @model_validator(mode="after")
     def _heads_divide_width(self) -> "GPTConfig":
-        if self.hidden_size % self.num_heads:
-            raise ValueError(
-                f"num_heads {self.num_heads} does not divide hidden_size {self.hidden_size}"
-            )
+        check_heads(self.num_heads, self.hidden_size)
         return self
 
 

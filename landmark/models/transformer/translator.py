@@ -14,6 +14,7 @@ from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from landmark.core.configuration import settings
+from landmark.layers.attention import check_heads
 from landmark.layers.cache import KeyValueCache, Lineage, Memory
 from landmark.layers.dropout import Dropout
 from landmark.layers.feedforward import ActivationName
@@ -64,10 +65,7 @@ class TransformerConfig:
 
     @model_validator(mode="after")
     def _heads_divide_width(self) -> "TransformerConfig":
-        if self.hidden_size % self.num_heads:
-            raise ValueError(
-                f"num_heads {self.num_heads} does not divide hidden_size {self.hidden_size}"
-            )
+        check_heads(self.num_heads, self.hidden_size)
         return self
 
 

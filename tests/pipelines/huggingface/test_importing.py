@@ -163,4 +163,8 @@ def test_a_path_that_is_not_there_is_not_asked_for_on_the_hub(tmp_path, monkeypa
 
 def test_an_empty_folder_may_be_filled(gpt2, tmp_path):
     (tmp_path / "run").mkdir()
-    load(import_model(str(gpt2), tmp_path / "run"))
+    into_empty = load(import_model(str(gpt2), tmp_path / "run"))
+    into_new = load(import_model(str(gpt2), tmp_path / "new"))
+    assert into_empty.run.folder == tmp_path / "run"
+    ours, theirs = into_empty.model.state_dict(), into_new.model.state_dict()
+    assert all(torch.equal(ours[name], theirs[name]) for name in theirs)

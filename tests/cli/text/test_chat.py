@@ -6,7 +6,7 @@ import pytest
 
 import landmark
 import landmark.decoding.stepwise
-from landmark.cli.chat import Story, Turn, newest_part
+from landmark.cli.text.chat import Story, Turn, newest_part
 
 TEXT = "".join(f"{n} green bottles hanging on the wall,\n" for n in range(99, 9, -1))
 CONTEXT, LENGTH = 40, 12

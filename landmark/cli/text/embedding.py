@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from landmark.cli.filling import read_input
 from landmark.cli.options import Checkpoint, Device, Json, RunFolder
+from landmark.cli.text.filling import read_input
 
 if TYPE_CHECKING:
     from landmark.pipelines.embedding import EmbeddingPipeline, Neighbour

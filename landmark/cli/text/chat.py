@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from landmark.cli.generation import (
+from landmark.cli.options import Checkpoint, Device, RunFolder
+from landmark.cli.text.generation import (
     Int8,
     RepetitionPenalty,
     Temperature,
@@ -17,7 +18,6 @@ from landmark.cli.generation import (
     TopP,
     sampling_of,
 )
-from landmark.cli.options import Checkpoint, Device, RunFolder
 from landmark.core.errors import UserError
 
 if TYPE_CHECKING:

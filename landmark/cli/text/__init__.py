@@ -1,0 +1,1 @@
+"""Commands for models of running text: generate, prompt, chat, fill, embed."""
