@@ -24,6 +24,8 @@ test: .venv/installed-dev
 .venv/installed-dev: pyproject.toml constraints.txt | .venv/bin/python
 	@echo "Installing landmark with its development tools into .venv (once)"
 	@$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@# Whose networks ours are compared with: their Python alone, beside the torch that is there.
+	@$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt --no-deps torchvision timm
 	@touch $@ .venv/installed
 
 clean:

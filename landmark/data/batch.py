@@ -116,6 +116,20 @@ class MaskedBatch(Batch):
 
 
 @dataclass
+class ImageBatch(Batch):
+    """Images with their classes; a mixed image has two, each with its share."""
+
+    images: Tensor  # (B, C, H, W)
+    labels: Tensor  # (B,)
+    partners: Tensor | None = None  # (B,) the class that each is mixed with
+    shares: Tensor | None = None  # (B,) how much of each is its own class
+
+    @property
+    def num_tokens(self) -> int:
+        return len(self.labels)
+
+
+@dataclass
 class PointBatch(Batch):
     """Points of a continuous distribution, with noise to make others from."""
 

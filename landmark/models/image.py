@@ -1,0 +1,55 @@
+"""What every network that names what is in an image has in common."""
+
+from abc import abstractmethod
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+from torch import Tensor, nn
+
+from landmark.core.configuration import settings
+
+
+@settings
+class ImageNetworkConfig:
+    """What goes in and what comes out; each network's configuration adds its own shape."""
+
+    classes: Annotated[int, Field(ge=2)] = 1000
+    """How many kinds of image are told apart."""
+    channels: Annotated[int, Field(ge=1)] = 3
+    """Of an image: 3 for colour, 1 for grey."""
+    image_size: Annotated[int, Field(ge=1)] = 224
+    """Pixels a side."""
+
+
+class ImageNetwork(nn.Module):
+    """Images (B, C, H, W) to a score for each class (B, K), by way of features (B, F)."""
+
+    head: str
+    """The name of the last layer: what a new set of classes replaces."""
+    auxiliary_weight: ClassVar[float] = 0.0
+    """How much the loss of each auxiliary head counts."""
+
+    @abstractmethod
+    def features(self, images: Tensor) -> Tensor:
+        """What the last layer reads. (B, C, H, W) -> (B, F)"""
+
+    def classify(self, features: Tensor) -> Tensor:
+        """(B, F) -> (B, K)"""
+        scores: Tensor = self.get_submodule(self.head)(features)
+        return scores
+
+    def forward(self, images: Tensor) -> Tensor:
+        return self.classify(self.features(images))
+
+    def scores(self, images: Tensor) -> tuple[Tensor, ...]:
+        """For training: the scores, then those of each auxiliary head."""
+        return (self(images),)
+
+    @abstractmethod
+    def stages(self) -> list[nn.Module]:
+        """Its parts from below, for freezing and for rates that differ; all but the head."""
+
+    @classmethod
+    def smallest(cls, config: ImageNetworkConfig) -> int:
+        """The fewest pixels a side of an image that comes through."""
+        return 1
