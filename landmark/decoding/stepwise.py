@@ -8,7 +8,7 @@ from pydantic import Field
 from torch import Tensor
 
 from landmark.core.configuration import settings
-from landmark.decoding.extension import keep_in_place, likeliest
+from landmark.decoding.extension import keep_in_place
 from landmark.decoding.prefix import Prefixes
 from landmark.decoding.speaker import Hypothesis, Speaker, SpeakerState, penalize
 
@@ -30,7 +30,9 @@ class SamplingConfig:
 
 def choose_greedily(log_probabilities: Tensor, numbers: Tensor, step: int) -> Tensor:
     """The likeliest token."""
-    return likeliest(log_probabilities.new_zeros(len(numbers), 1), log_probabilities, 1).words[:, 0]
+    if log_probabilities.device.type == "cpu":  # numpy finds it in a tenth of torch's time
+        return torch.from_numpy(log_probabilities.numpy().argmax(-1))
+    return log_probabilities.argmax(-1)
 
 
 def penalize_repetition(logits: Tensor, is_said: Tensor, penalty: float) -> Tensor:

@@ -14,4 +14,16 @@ def test_values_stay_and_shared_matrices_stay_shared() -> None:
     assert model["output"].weight is model["embedding"].weight
     assert model["output"].weight.stride() == (1, 7)
     torch.testing.assert_close(model["output"](x), product)
+    torch.testing.assert_close(model["output"](x[:1]), product[:1])
     assert torch.equal(model["embedding"](tokens), embedded)
+
+
+def test_a_layer_without_a_bias_multiplies_one_row_and_several_alike() -> None:
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(5, 7, bias=False))
+    x = torch.randn(3, 5)
+    product = x @ model[0].weight.T
+    store_by_columns(model)
+    torch.testing.assert_close(model(x), product)
+    torch.testing.assert_close(model(x[1:2]), product[1:2])
+    torch.testing.assert_close(model(x[None]), product[None])
