@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+from torch.nn import functional
+from torch.utils.checkpoint import checkpoint
 
 _CHUNK_ELEMENTS = 1 << 21  # logits held at a time: 8 MB in float32
 
@@ -50,6 +52,26 @@ def projected_cross_entropy(
     return ProjectionLoss(
         *_ChunkedLoss.apply(hidden, weight, labels, label_smoothing, consistency, learning)
     )
+
+
+def token_losses(
+    hidden: Tensor, weight: Tensor, labels: Tensor, bias: Tensor | None = None
+) -> Tensor:
+    """Cross-entropy of each token, for losses that are no plain sum. (N, D) -> (N,)
+
+    Logits are forgotten, and computed again for their gradient.
+    """
+
+    def loss(states: Tensor, answers: Tensor) -> Tensor:
+        logits = functional.linear(states, weight, bias).float()
+        return functional.cross_entropy(logits, answers, reduction="none")
+
+    rows = max(1, _CHUNK_ELEMENTS // len(weight))
+    pieces = [
+        checkpoint(loss, states, answers, use_reentrant=False)
+        for states, answers in zip(hidden.split(rows), labels.split(rows), strict=True)
+    ]
+    return torch.cat(pieces)
 
 
 class _ChunkedLoss(torch.autograd.Function):

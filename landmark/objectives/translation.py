@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping
 from typing import Annotated
 
 import torch
-from pydantic import Field
+from pydantic import Field, model_validator
+from torch import Tensor
 
 from landmark.core.configuration import settings
 from landmark.core.turn import Objective, Turn
@@ -29,6 +30,16 @@ class TranslationConfig:
     """Scheduled sampling: in the end, so large a share of target inputs is the model's own."""
     own_words_steps: Annotated[int, Field(ge=1)] = 1
     """Steps over which that share grows from nothing in a straight line."""
+    risk: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """Minimum-risk training: the share of the loss that is a sentence's expected 1 - BLEU."""
+    candidates: Annotated[int, Field(ge=2)] = 5
+    """How many translations of each sentence that expectation is taken over."""
+
+    @model_validator(mode="after")
+    def _risk_stands_alone(self) -> "TranslationConfig":
+        if self.risk and (self.consistency or self.own_words):
+            raise ValueError("risk cannot be had together with consistency or own_words")
+        return self
 
 
 class TranslationObjective(Objective):
@@ -67,7 +78,12 @@ class TranslationObjective(Objective):
         self, batch: TranslationBatch, smoothing: float, consistency: float = 0.0
     ) -> ProjectionLoss:
         hidden = self.model(batch.source, batch.source_packing, batch.target, batch.target_packing)
+        return self._compare(hidden, batch.labels, smoothing, consistency)
+
+    def _compare(
+        self, hidden: Tensor, labels: Tensor, smoothing: float, consistency: float = 0.0
+    ) -> ProjectionLoss:
         output = self.model.output
         return projected_cross_entropy(
-            hidden, output.weight, batch.labels, smoothing, consistency, output.bias
+            hidden, output.weight, labels, smoothing, consistency, output.bias
         )

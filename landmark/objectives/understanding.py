@@ -13,12 +13,12 @@ import torch
 from pydantic import Field
 from torch import Tensor
 from torch.nn import functional
-from torch.utils.checkpoint import checkpoint
 
 from landmark.core.configuration import settings
 from landmark.core.turn import Objective, Turn
 from landmark.data.understanding.corpus import Labels
 from landmark.data.understanding.samples import UnderstandingBatch
+from landmark.layers.projection import token_losses
 from landmark.metrics.understanding import (
     confusion_scores,
     count_spans,
@@ -27,7 +27,6 @@ from landmark.metrics.understanding import (
 )
 from landmark.models.understanding import Understander
 
-_CHUNK_ELEMENTS = 1 << 22  # logits held at a time
 _MOST_CLASSES = 20  # of which a confusion matrix is kept while validating
 LONGEST_ANSWER = 30
 """Tokens of an extracted answer at the most."""
@@ -186,20 +185,6 @@ class UnderstandingObjective(Objective):
             f"spans.{name}": (float(total), float(batch.size))
             for name, total in zip(("right", "found", "given"), totals, strict=True)
         }
-
-
-def token_losses(hidden: Tensor, weight: Tensor, labels: Tensor) -> Tensor:
-    """Cross-entropy of each token, whose logits are computed again for their gradient. (N,)"""
-
-    def loss(states: Tensor, answers: Tensor) -> Tensor:
-        return functional.cross_entropy((states @ weight.T).float(), answers, reduction="none")
-
-    rows = max(1, _CHUNK_ELEMENTS // len(weight))
-    pieces = [
-        checkpoint(loss, states, answers, use_reentrant=False)
-        for states, answers in zip(hidden.split(rows), labels.split(rows), strict=True)
-    ]
-    return torch.cat(pieces)
 
 
 def grouped_logsumexp(scores: Tensor, owners: Tensor, size: int) -> Tensor:

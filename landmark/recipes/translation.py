@@ -23,6 +23,7 @@ from landmark.layers.packing import Packing
 from landmark.models.recurrent.seq2seq import Seq2seq, Seq2seqConfig
 from landmark.models.transformer.translator import TransformerConfig, Translator
 from landmark.models.translation import TranslationModel
+from landmark.objectives.minimum_risk import Language, MinimumRiskObjective
 from landmark.objectives.translation import TranslationConfig, TranslationObjective
 from landmark.optim.schedule import ScheduleConfig
 from landmark.recipes.assembly import assemble_one
@@ -114,6 +115,9 @@ def assemble(config: TranslationRun, folder: Path, device: torch.device) -> Asse
         for split in ("train", "valid")
     )
     objective = TranslationObjective(model, config.objective)
+    if config.objective.risk:
+        language = Language(tokenizer.begin, tokenizer.end, tokenizer.decode)
+        objective = MinimumRiskObjective(model, config.objective, language, config.search)
     return assemble_one(config, model, objective, training, validation)
 
 

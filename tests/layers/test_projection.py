@@ -4,7 +4,7 @@ import torch.nn.functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from landmark.layers import projection
-from landmark.layers.projection import projected_cross_entropy
+from landmark.layers.projection import projected_cross_entropy, token_losses
 
 TOKENS, WIDTH, VOCABULARY = 37, 6, 23
 
@@ -211,3 +211,19 @@ def test_under_bf16_autocast_it_is_as_close_as_the_plain_loss(
         its_off = (its - true).norm() / true.norm()
         assert mine_off < max(1.5 * its_off, 1e-3)
         assert mine_off < 0.01
+
+
+@pytest.mark.parametrize("biased", [False, True])
+def test_losses_of_single_tokens_in_pieces_have_the_gradient_of_the_whole(monkeypatch, biased):
+    monkeypatch.setattr(projection, "_CHUNK_ELEMENTS", 3 * VOCABULARY)
+    hidden, weight, labels = inputs(torch.float32)
+    bias = torch.linspace(-1, 1, VOCABULARY).requires_grad_() if biased else None
+    learnt = [hidden, weight] + ([bias] if bias is not None else [])
+    token_losses(hidden, weight, labels, bias).pow(2).sum().backward()
+    found = [tensor.grad.clone() for tensor in learnt]
+    for tensor in learnt:
+        tensor.grad = None
+    logits = F.linear(hidden, weight, bias)
+    F.cross_entropy(logits, labels, reduction="none").pow(2).sum().backward()
+    wanted = [tensor.grad for tensor in learnt]
+    torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-4)
