@@ -1,0 +1,165 @@
+"""AlexNet: five convolutions and three dense layers, in two towers.
+
+Krizhevsky et al. 2012, "ImageNet Classification with Deep Convolutional Neural Networks". Each
+tower lives on its own device (see two_devices.py) and sees the other's maps only in the third
+convolution and in the dense layers; here the towers are groups of one convolution. The responses
+are normalised among a tower's own channels, because the devices do not meet there. Images are
+227 pixels a side: with the 224 that the paper names, the first layer's 55x55 would not come out.
+
+The one-tower network is that of Krizhevsky 2014, "One weird trick", arXiv 1404.5997, as torchvision
+has it. The lecture's third variant (as in "Dive into Deep Learning") is one tower of 96 to 384
+maps, of 54, 26 and 12 pixels a side.
+
+Weights begin as in the paper: Gaussian with deviation 0.01, biases 1 in the second, fourth and
+fifth convolution and the hidden dense layers, so that their ReLUs have something to learn from.
+"""
+
+from collections import OrderedDict
+from itertools import pairwise
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+from torch import Tensor, nn
+
+from landmark.core.configuration import settings
+from landmark.layers.normalization import LocalResponseNorm
+from landmark.models.convolutional.block import ACTIVATIONS, ActivationName, DenseLayer, run
+from landmark.models.convolutional.shape import Window, check_size, fit, map_side, smallest_side
+from landmark.models.image import ImageNetwork, ImageNetworkConfig
+
+Size = Annotated[int, Field(ge=1)]
+_KERNELS = (5, 3, 3, 3)  # behind the first, each padded so that maps keep their side
+_POOLED = (0, 1, 4)  # the convolutions whose maps are pooled
+APART = (1, 3, 4)
+"""The convolutions that see their own tower alone; they begin with bias 1."""
+
+
+@settings
+class AlexNetConfig(ImageNetworkConfig):
+    """The shape of an AlexNet; as it stands, the paper's."""
+
+    architecture: Literal["alexnet"] = "alexnet"
+    """What kind of network this is."""
+    image_size: Size = 227
+    """Pixels a side."""
+    widths: tuple[Size, Size, Size, Size, Size] = (96, 256, 384, 384, 256)
+    """Channels of each convolution, both towers together."""
+    dense_width: Size = 4096
+    """Units of each of the two hidden dense layers."""
+    towers: Literal[1, 2] = 2
+    """In how many parts the second, fourth and fifth convolution fall."""
+    response_norm: bool = True
+    """Normalise the responses of the first two convolutions by those of neighbouring channels."""
+    first_kernel: Size = 11
+    """Side of the first convolution's windows; smaller images want smaller ones."""
+    first_stride: Size = 4
+    """Pixels from one of the first windows to the next."""
+    first_padding: Annotated[int, Field(ge=0)] = 0
+    """Pixels of zeros around the image."""
+    pool_window: Size = 3
+    """Side of the pooling windows, 2 pixels apart: with 3 they overlap, with 2 they do not."""
+    activation: ActivationName = "relu"
+    """Of every layer but the last: relu, tanh or sigmoid."""
+    dropout: Annotated[float, Field(ge=0, lt=1)] = 0.5
+    """Share of the hidden dense units dropped in training."""
+
+    @model_validator(mode="after")
+    def _towers_are_equally_wide(self) -> "AlexNetConfig":
+        if any(width % self.towers for width in self.widths):
+            raise ValueError(f"two towers share widths in halves: {self.widths} has an odd one")
+        return self
+
+    @property
+    def windows(self) -> list[Window]:
+        """Of every convolution and pooling, from below."""
+        first = (self.first_kernel, self.first_stride, self.first_padding)
+        convolutions: list[Window] = [first, *((k, 1, k // 2) for k in _KERNELS)]
+        pool = (self.pool_window, 2, 0)
+        return [
+            window
+            for index, convolution in enumerate(convolutions)
+            for window in ([convolution, pool] if index in _POOLED else [convolution])
+        ]
+
+
+VARIANTS: dict[str, AlexNetConfig] = {
+    "alexnet": AlexNetConfig(),
+    "alexnet-one-tower": AlexNetConfig(
+        image_size=224,
+        widths=(64, 192, 384, 256, 256),
+        towers=1,
+        response_norm=False,
+        first_padding=2,
+    ),
+    "alexnet-lecture": AlexNetConfig(classes=10, image_size=224, towers=1, response_norm=False),
+}
+
+
+class AlexNet(ImageNetwork):
+    """Five blocks of convolution, activation, normalisation, pooling; then dense layers."""
+
+    head = "output"
+
+    def __init__(self, config: AlexNetConfig) -> None:
+        super().__init__()
+        check_size(type(self), config)
+        self.config = config
+        channels = (config.channels, *config.widths)
+        self.blocks = nn.ModuleList(
+            build_block(config, index, inputs, outputs, config.towers)
+            for index, (inputs, outputs) in enumerate(pairwise(channels))
+        )
+        self.side = map_side(config.image_size, config.windows)
+        width = config.dense_width
+        self.dense = nn.ModuleList(
+            DenseLayer(inputs, width, config.dropout, config.activation)
+            for inputs in (config.widths[-1] * self.side**2, width)
+        )
+        self.output = nn.Linear(width, config.classes)
+        self._initialise()
+
+    def features(self, images: Tensor) -> Tensor:
+        """The last hidden layer. (B, C, H, W) -> (B, dense_width)"""
+        return run(self.dense, self.maps(images))
+
+    def maps(self, images: Tensor) -> Tensor:
+        """What the dense layers read. (B, C, H, W) -> (B, C' * side * side)"""
+        return fit(run(self.blocks, images), self.side).flatten(1)
+
+    def stages(self) -> list[nn.Module]:
+        return [*self.blocks, *self.dense]
+
+    @classmethod
+    def smallest(cls, config: ImageNetworkConfig) -> int:
+        assert isinstance(config, AlexNetConfig)
+        return smallest_side(config.windows)
+
+    def _initialise(self) -> None:
+        ones = [self.blocks[index].get_submodule("convolution") for index in APART]
+        ones += [layer.get_submodule("linear") for layer in self.dense]
+        for module in self.modules():
+            if isinstance(module, (nn.Conv2d, nn.Linear)):
+                nn.init.normal_(module.weight, std=0.01)
+                assert module.bias is not None
+                nn.init.constant_(module.bias, float(module in ones))
+
+
+def build_block(
+    config: AlexNetConfig, index: int, inputs: int, outputs: int, towers: int
+) -> nn.Sequential:
+    """The convolution of this index, of so many towers side by side, and all up to the next."""
+    if index == 0:
+        kernel, stride, padding = config.first_kernel, config.first_stride, config.first_padding
+    else:
+        kernel = _KERNELS[index - 1]
+        stride, padding = 1, kernel // 2
+    groups = towers if index in APART else 1
+    layers = OrderedDict[str, nn.Module](
+        convolution=nn.Conv2d(inputs, outputs, kernel, stride, padding, groups=groups),
+        activation=ACTIVATIONS[config.activation](),
+    )
+    if config.response_norm and index < 2:
+        layers["response_norm"] = LocalResponseNorm(groups=towers)
+    if index in _POOLED:
+        layers["pool"] = nn.MaxPool2d(config.pool_window, 2)
+    return nn.Sequential(layers)

@@ -1,0 +1,48 @@
+"""How the side of an image shrinks on its way through windows, and the smallest that comes through.
+
+Dense layers read maps of one size. It is found from `image_size` by arithmetic; images of another
+size come through too, their maps averaged to it, as torchvision does.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from torch import Tensor, nn
+
+from landmark.core.errors import UserError
+from landmark.layers.convolution import needed_size, output_size
+from landmark.models.image import ImageNetwork, ImageNetworkConfig
+
+Window = tuple[int, int, int]
+"""Kernel, stride and padding of a convolution or a pooling."""
+
+
+def map_side(image_size: int, windows: Iterable[Window]) -> int:
+    """Pixels a side of the map behind the windows, one after the other."""
+    for kernel, stride, padding in windows:
+        image_size = output_size(image_size, kernel, stride, padding)
+    return image_size
+
+
+def smallest_side(windows: Sequence[Window]) -> int:
+    """Pixels a side of the smallest image of which something is left behind the windows."""
+    size = 1
+    for kernel, stride, padding in reversed(windows):
+        size = needed_size(size, kernel, stride, padding)
+    return size
+
+
+def check_size(network: type[ImageNetwork], config: ImageNetworkConfig) -> None:
+    """Refuse a configuration whose images would vanish on the way."""
+    smallest = network.smallest(config)
+    if config.image_size < smallest:
+        raise UserError(
+            f"image_size is {config.image_size}, too small for {network.__name__}: "
+            f"it needs images of at least {smallest} pixels a side"
+        )
+
+
+def fit(maps: Tensor, side: int) -> Tensor:
+    """Maps of any size averaged to the side that dense layers read; of that side, as they are."""
+    if maps.shape[-2:] == (side, side):
+        return maps
+    return nn.functional.adaptive_avg_pool2d(maps, side)

@@ -1,0 +1,46 @@
+"""The unit that networks since 2015 are made of: a convolution, a batch norm, a rectifier.
+
+Ioffe and Szegedy 2015, arXiv 1502.03167: the norm stands between the convolution and the
+rectifier, and takes the place of the convolution's bias. The three are a Sequential, so that
+`layers.folding` can see that the norm reads the convolution and nothing else.
+"""
+
+from collections import OrderedDict
+
+from torch import nn
+
+Pair = int | tuple[int, int]
+
+
+class ConvolutionUnit(nn.Sequential):
+    """Convolution, batch norm and ReLU; without the norm, the convolution has a bias."""
+
+    def __init__(
+        self,
+        inputs: int,
+        outputs: int,
+        kernel: Pair,
+        stride: int = 1,
+        padding: Pair | None = None,
+        *,
+        norm: bool = True,
+        epsilon: float = 1e-5,
+        rectified: bool = True,
+        groups: int = 1,
+    ) -> None:
+        """No padding given: what keeps the size at stride 1, for an odd kernel."""
+        parts: OrderedDict[str, nn.Module] = OrderedDict()
+        around = same_padding(kernel) if padding is None else padding
+        parts["convolution"] = nn.Conv2d(
+            inputs, outputs, kernel, stride, around, groups=groups, bias=not norm
+        )
+        if norm:
+            parts["norm"] = nn.BatchNorm2d(outputs, epsilon)
+        if rectified:
+            parts["activation"] = nn.ReLU(inplace=True)
+        super().__init__(parts)
+
+
+def same_padding(kernel: Pair) -> Pair:
+    """What an odd kernel needs on each side to leave the size as it is."""
+    return kernel // 2 if isinstance(kernel, int) else (kernel[0] // 2, kernel[1] // 2)

@@ -1,0 +1,80 @@
+"""Every network that names what is in an image: one type of configuration, one builder."""
+
+import torch
+
+from landmark.models.convolutional.alexnet import AlexNet, AlexNetConfig
+from landmark.models.convolutional.googlenet import GoogLeNet, GoogLeNetConfig
+from landmark.models.convolutional.highway import HighwayConfig, HighwayNetwork
+from landmark.models.convolutional.inception import (
+    InceptionBN,
+    InceptionBNConfig,
+    InceptionV3,
+    InceptionV3Config,
+)
+from landmark.models.convolutional.inception_v4 import (
+    InceptionResNetV2,
+    InceptionResNetV2Config,
+    InceptionV4,
+    InceptionV4Config,
+)
+from landmark.models.convolutional.lenet import LeNet, LeNet1998, LeNet1998Config, LeNetConfig
+from landmark.models.convolutional.nin import NIN, NINConfig
+from landmark.models.convolutional.resnet import ResNet, ResNetConfig
+from landmark.models.convolutional.resnet9 import ResNet9, ResNet9Config
+from landmark.models.convolutional.vgg import VGG, VGGConfig
+from landmark.models.image import ImageNetwork, ImageNetworkConfig
+from landmark.models.transformer.vit import ViT, ViTConfig
+
+VisionConfig = (
+    LeNet1998Config
+    | LeNetConfig
+    | AlexNetConfig
+    | VGGConfig
+    | NINConfig
+    | GoogLeNetConfig
+    | HighwayConfig
+    | InceptionBNConfig
+    | InceptionV3Config
+    | InceptionV4Config
+    | InceptionResNetV2Config
+    | ResNetConfig
+    | ResNet9Config
+    | ViTConfig
+)
+_NETWORKS: dict[type[ImageNetworkConfig], type[ImageNetwork]] = {
+    LeNet1998Config: LeNet1998,
+    LeNetConfig: LeNet,
+    AlexNetConfig: AlexNet,
+    VGGConfig: VGG,
+    NINConfig: NIN,
+    GoogLeNetConfig: GoogLeNet,
+    HighwayConfig: HighwayNetwork,
+    InceptionBNConfig: InceptionBN,
+    InceptionV3Config: InceptionV3,
+    InceptionV4Config: InceptionV4,
+    InceptionResNetV2Config: InceptionResNetV2,
+    ResNetConfig: ResNet,
+    ResNet9Config: ResNet9,
+    ViTConfig: ViT,
+}
+
+
+def network_of(config: ImageNetworkConfig) -> type[ImageNetwork]:
+    """The kind of network that a configuration is for."""
+    return _NETWORKS[type(config)]
+
+
+def build_network(config: ImageNetworkConfig) -> ImageNetwork:
+    """The network of a configuration, with fresh weights."""
+    build: type = network_of(config)
+    network: ImageNetwork = build(config)
+    return network
+
+
+def lay_out(network: ImageNetwork) -> ImageNetwork:
+    """Kernels with channels last in memory, as images are: a quarter quicker where it was tried.
+
+    Convolutions then have nothing to reorder on their way through.
+    """
+    laid_out: ImageNetwork = network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    return laid_out
