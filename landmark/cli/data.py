@@ -15,7 +15,7 @@ app = typer.Typer(help="Public data sets: what there is, and getting them.", ric
 def list_sets(as_json: Json = False) -> None:
     """List the data sets that can be downloaded."""
     from landmark.data.download import local_folder
-    from landmark.data.public_text import PUBLIC_SETS
+    from landmark.data.public_sets import every_set
 
     sets = [
         {
@@ -25,7 +25,7 @@ def list_sets(as_json: Json = False) -> None:
             "folder": str(local_folder(public.name)),
             "here": all((local_folder(public.name) / file.name).is_file() for file in public.files),
         }
-        for public in PUBLIC_SETS.values()
+        for public in every_set().values()
     ]
     if as_json:
         print(json.dumps(sets, indent=2))
@@ -45,9 +45,9 @@ def get(
     """Download a data set from its public home, check its digests, and print where it is."""
     from landmark.cli.progress import Downloads
     from landmark.data.download import fetch
-    from landmark.data.public_text import PUBLIC_SETS
+    from landmark.data.public_sets import every_set
 
-    public = PUBLIC_SETS[name]
+    public = every_set()[name]
     found = fetch(public, Downloads().report, to)
     for path in found.values():
         print(path)

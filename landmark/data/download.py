@@ -4,6 +4,7 @@ A set is looked for in the folder that LANDMARK_DATA names, then in the cache of
 downloaded there if it is not. A file counts only once it is whole and its digest is right.
 """
 
+import gzip
 import hashlib
 import http.client
 import os
@@ -13,6 +14,7 @@ import time
 import urllib.error
 import urllib.request
 import zipfile
+import zlib
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -37,6 +39,10 @@ class PublicFile:
     url: str
     sha256: str | None = None
     """None where no digest is known: that of the first download is kept and compared."""
+    md5: str | None = None
+    """Where its home gives this and no SHA-256."""
+    unpacked: str | None = None
+    """SHA-256 of what a .gz holds: then a copy that was packed anew is as good as the original."""
 
 
 @dataclass(frozen=True)
@@ -76,14 +82,14 @@ def fetch(public: PublicSet, report: Report, folder: Path | None = None) -> dict
 
 def _check(file: PublicFile, path: Path, report: Report) -> None:
     """Compare a file with its digest, or with that of its first download."""
-    digest = _digest(path)
-    if file.sha256 and digest != file.sha256:
+    fault = _fault(file, path)
+    if fault:
         raise UserError(
-            f"{path}: is not the original (SHA-256 {digest[:12]}…, not {file.sha256[:12]}…): "
-            "delete it to have it downloaded again"
+            f"{path}: is not the original ({fault}): delete it to have it downloaded again"
         )
-    if file.sha256:
+    if file.sha256 or file.md5:
         return
+    digest = _digest(path)
     record = path.parent / _DIGESTS
     known = _read_digests(record)
     if file.name not in known:
@@ -95,6 +101,17 @@ def _check(file: PublicFile, path: Path, report: Report) -> None:
         report({"kind": "note", "text": text})
 
 
+def _fault(file: PublicFile, path: Path) -> str:
+    """How a file differs from its digest; nothing if it does not, or if none is known."""
+    expected = file.sha256 or file.md5
+    if not expected:
+        return ""
+    digest = _digest(path, "sha256" if file.sha256 else "md5")
+    if digest == expected or (file.unpacked and file.unpacked == _unpacked_digest(path)):
+        return ""
+    return f"{'SHA-256' if file.sha256 else 'MD5'} {digest[:12]}…, not {expected[:12]}…"
+
+
 def _read_digests(record: Path) -> dict[str, str]:
     if not record.is_file():
         return {}
@@ -102,12 +119,21 @@ def _read_digests(record: Path) -> dict[str, str]:
     return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
 
 
-def _digest(path: Path) -> str:
+def _digest(path: Path, kind: str = "sha256") -> str:
     try:
         with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+            return hashlib.file_digest(file, kind).hexdigest()
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def _unpacked_digest(path: Path) -> str:
+    """Of what a .gz holds; nothing if it is none."""
+    try:
+        with gzip.open(path) as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except (OSError, EOFError, zlib.error):
+        return ""
 
 
 def _download(file: PublicFile, path: Path, report: Report) -> None:
@@ -120,12 +146,12 @@ def _download(file: PublicFile, path: Path, report: Report) -> None:
         except (urllib.error.URLError, http.client.HTTPException, OSError, ValueError) as error:
             reason = str(getattr(error, "reason", None) or error)
         else:
-            digest = _digest(partial)
-            if file.sha256 in (None, digest):
+            fault = _fault(file, partial)
+            if not fault:
                 partial.replace(path)
                 sync_folder(path.parent)
                 return
-            reason = f"it came damaged: SHA-256 {digest[:12]}…, not {file.sha256[:12]}…"
+            reason = f"it came damaged: {fault}"
         partial.unlink(missing_ok=True)
         if attempt < ATTEMPTS:
             text = f"{file.url}: {reason}: deleted, trying again ({attempt} of {ATTEMPTS - 1})"

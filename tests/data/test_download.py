@@ -194,3 +194,32 @@ def test_a_damaged_archive_is_named(tmp_path):
     with pytest.raises(UserError, match=r"bad\.tgz: cannot be unpacked"):
         unpack(path, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def gzipped_set(url, **digests):
+    return PublicSet("captions", "", "", (PublicFile("text.gz", url, **digests),))
+
+
+def test_an_md5_is_enough_where_a_home_gives_no_more(home, cache):
+    place, records = home(b"damaged", CONTENT), []
+    md5 = hashlib.md5(CONTENT).hexdigest()
+    found = fetch(gzipped_set(place.url, md5=md5), records.append)["text.gz"]
+    assert found.read_bytes() == CONTENT
+    assert "it came damaged: MD5" in notes(records)[0]
+    assert not (cache / "captions/SHA256SUMS").exists()
+    found.write_bytes(b"changed")
+    with pytest.raises(UserError, match=r"is not the original \(MD5 "):
+        fetch(gzipped_set(place.url, md5=md5), records.append)
+
+
+def test_a_copy_that_was_packed_anew_is_as_good_as_the_original(tmp_path):
+    original, anew = gzip.compress(CONTENT, 9, mtime=1), gzip.compress(CONTENT, 1, mtime=2)
+    assert original != anew
+    digests = {"sha256": hashlib.sha256(original).hexdigest(), "unpacked": SHA256}
+    known = gzipped_set("http://nowhere.invalid", **digests)
+    (tmp_path / "text.gz").write_bytes(anew)
+    assert fetch(known, print, tmp_path)["text.gz"].read_bytes() == anew
+    for other in (gzip.compress(b"other words"), anew[:-9], b"no gzip"):
+        (tmp_path / "text.gz").write_bytes(other)
+        with pytest.raises(UserError, match=r"text\.gz: is not the original"):
+            fetch(known, print, tmp_path)

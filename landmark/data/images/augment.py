@@ -1,0 +1,242 @@
+"""Images varied for training, so that a network sees each of them a little different every epoch.
+
+Cutting, mirroring and scaling happen on bytes, one image after the other; turning, colours and
+cutout on whole batches of numbers between 0 and 1. All draws depend on seed, epoch and sample.
+
+Colour components: Krizhevsky et al. 2012, "ImageNet Classification with Deep CNNs", section 4.1.
+They add multiples of the components' eigenvalues, whose size depends on the unit of a pixel; here
+they are multiples of the standard deviations, which does not. Cutout: DeVries and Taylor 2017,
+arXiv 1708.04552. Mixup: Zhang et al. 2018, arXiv 1710.09412. Crops of random area and shape:
+Szegedy et al. 2015, arXiv 1409.4842. Elastic: after Simard et al. 2003, "Best Practices for
+Convolutional Neural Networks", with a coarse grid of shifts in place of smoothed noise.
+"""
+
+import math
+from typing import Annotated
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from PIL import Image
+from pydantic import Field, model_validator
+from torch import Tensor
+from torch.nn import functional
+
+from landmark.core.configuration import settings
+from landmark.core.errors import UserError
+from landmark.data.images.decoding import Pixels
+from landmark.data.images.draws import Draws
+from landmark.data.images.form import cut
+
+Share = Annotated[float, Field(ge=0, le=1)]
+_LONGEST = 4 / 3  # a random part of an image is at most so many times as long as wide
+_KNOTS = 5  # of the elastic grid, a side
+_GREY = (0.299, 0.587, 0.114)
+
+
+@settings
+class AugmentConfig:
+    """How training's images are varied; by default not at all, but for where they are cut."""
+
+    padding: Annotated[int, Field(ge=0)] = 0
+    """Pixels of black that a random crop may reach into on every side."""
+    area: tuple[float, float] | None = None
+    """Least and most share of an image's area that a random crop takes, then scaled; null: off."""
+    flip: bool = False
+    """Whether half of the images are mirrored, left to right."""
+    rotation: Annotated[float, Field(ge=0, le=180)] = 0.0
+    """Most degrees of a turn to either side."""
+    zoom: Share = 0.0
+    """Most share by which an image grows or shrinks, in height and width on their own."""
+    shear: Annotated[float, Field(ge=0, le=45)] = 0.0
+    """Most degrees of a slant."""
+    shift: Annotated[float, Field(ge=0)] = 0.0
+    """Most pixels of a shift, down and to the right on their own, in parts of pixels too."""
+    elastic: Annotated[float, Field(ge=0)] = 0.0
+    """Typical pixels by which parts of an image are bent."""
+    brightness: Share = 0.0
+    """Most share by which an image becomes brighter or darker."""
+    contrast: Share = 0.0
+    """Most share by which its contrast changes."""
+    saturation: Share = 0.0
+    """Most share by which its colours become stronger or paler."""
+    hue: Annotated[float, Field(ge=0, le=0.5)] = 0.0
+    """Most share of the colour circle by which its colours turn."""
+    components: Annotated[float, Field(ge=0)] = 0.0
+    """AlexNet's change of colours: the deviation of its draws (there 0.1)."""
+    cutout: Annotated[int, Field(ge=0)] = 0
+    """Side of a square that is blanked out, in pixels."""
+    mixup: Share = 0.0
+    """Alpha of mixup: images are mixed with others, more evenly the higher it is."""
+
+    @model_validator(mode="after")
+    def _goes_together(self) -> "AugmentConfig":
+        if self.area and not 0 < self.area[0] <= self.area[1] <= 1:
+            raise ValueError("augment.area is least and most, as [0.35, 1.0]")
+        if self.area and self.padding:
+            raise ValueError("augment.area and augment.padding are two ways to crop: choose one")
+        return self
+
+    @property
+    def moves(self) -> bool:
+        """Whether images are turned, scaled, shifted or bent."""
+        return bool(self.rotation or self.zoom or self.shear or self.shift or self.elastic)
+
+    @property
+    def recolours(self) -> bool:
+        """Whether brightness, contrast or colours change."""
+        return bool(self.brightness or self.contrast or self.saturation or self.hue)
+
+    @property
+    def changes_values(self) -> bool:
+        """Whether more is done than cutting and mirroring."""
+        return bool(self.moves or self.recolours or self.components)
+
+    def check(self, channels: int) -> None:
+        """Refuse changes of colours that grey images do not have."""
+        for name in ("saturation", "hue"):
+            if channels == 1 and getattr(self, name):
+                raise UserError(f"augment.{name}: these images are grey: set it to 0")
+
+
+def cut_at_random(images: list[Pixels], config: AugmentConfig, side: int, draws: Draws) -> Pixels:
+    """A square of each image, mirrored or not. (B, side, side, C)"""
+    result = np.empty((len(images), side, side, images[0].shape[2]), np.uint8)
+    if config.area:
+        boxes = _boxes(images, config.area, draws)
+        for index, (image, box) in enumerate(zip(images, boxes, strict=True)):
+            result[index] = _scaled(image, tuple(box.tolist()), side)
+    else:
+        tops = _starts(np.array([len(image) for image in images]), config.padding, side, draws, "y")
+        widths = np.array([image.shape[1] for image in images])
+        lefts = _starts(widths, config.padding, side, draws, "x")
+        for index, image in enumerate(images):
+            result[index] = cut(image, int(tops[index]), int(lefts[index]), side)
+    if config.flip:
+        mirrored = draws.uniform("flip")[:, 0] < 0.5
+        result[mirrored] = result[mirrored, :, ::-1]
+    return result
+
+
+def _starts(
+    lengths: NDArray[np.int64], padding: int, side: int, draws: Draws, use: str
+) -> NDArray[np.int64]:
+    """Where crops begin along one axis: an image that is too small stays about in the middle."""
+    free = lengths - side
+    middle = -(-free // 2)
+    first = np.where(free >= 0, 0, middle) - padding
+    last = np.where(free >= 0, free, middle) + padding
+    return first + draws.integers(use, last - first)
+
+
+def _boxes(images: list[Pixels], area: tuple[float, float], draws: Draws) -> NDArray[np.float64]:
+    """Left, top, right and bottom of a random part of each image. (B, 4)"""
+    height = np.array([image.shape[0] for image in images], np.float64)
+    width = np.array([image.shape[1] for image in images], np.float64)
+    wanted = draws.between("area", *area) * height * width
+    ratio = np.exp(draws.between("ratio", -math.log(_LONGEST), math.log(_LONGEST)))
+    wide = np.minimum(np.sqrt(wanted * ratio), width)
+    high = np.minimum(np.sqrt(wanted / ratio), height)
+    left = draws.between("x", 0, 1) * (width - wide)
+    top = draws.between("y", 0, 1) * (height - high)
+    return np.stack((left, top, left + wide, top + high), axis=1)
+
+
+def _scaled(image: Pixels, box: tuple[float, ...], side: int) -> Pixels:
+    flat = image[..., 0] if image.shape[2] == 1 else image
+    left, top, right, bottom = box
+    part = Image.fromarray(flat).resize(
+        (side, side), Image.Resampling.BILINEAR, (left, top, right, bottom)
+    )
+    return np.asarray(part).reshape(side, side, image.shape[2])
+
+
+def vary(
+    images: Tensor, config: AugmentConfig, draws: Draws, colours: NDArray[np.float64]
+) -> Tensor:
+    """Turn, bend and recolour images between 0 and 1; black comes in. (B, C, H, W)"""
+    if config.moves:
+        images = _moved(images, config, draws)
+    if config.recolours:
+        images = _jittered(images, config, draws)
+    if config.components:
+        amounts = config.components * draws.normal("components", len(colours)) @ colours
+        images = images + _tensor(amounts)[:, :, None, None]
+    return images
+
+
+def _moved(images: Tensor, config: AugmentConfig, draws: Draws) -> Tensor:
+    """Look every pixel up where the turned, scaled and shifted image has it."""
+    count, channels, height, width = images.shape
+    angle, slant = (
+        np.radians(draws.between(use, -most, most))
+        for use, most in (("rotation", config.rotation), ("shear", config.shear))
+    )
+    grow = 1 + config.zoom * (2 * draws.uniform("zoom", 2) - 1)
+    shift = config.shift * (2 * draws.uniform("shift", 2) - 1) * 2 / np.array([width, height])
+    cosine, sine, slope = np.cos(angle), np.sin(angle), np.tan(slant)
+    # Rows of (rotation x shear) / zoom, in coordinates from -1 to 1.
+    matrix = np.empty((count, 2, 3))
+    matrix[:, 0, 0], matrix[:, 0, 1] = cosine, cosine * slope - sine
+    matrix[:, 1, 0], matrix[:, 1, 1] = sine, sine * slope + cosine
+    matrix[:, :, :2] /= grow[:, :, None]
+    matrix[:, :, 2] = shift
+    grid = functional.affine_grid(
+        _tensor(matrix), [count, channels, height, width], align_corners=False
+    )
+    if config.elastic:
+        knots = _tensor(draws.normal("elastic", 2 * _KNOTS**2)).view(count, 2, _KNOTS, _KNOTS)
+        bend = functional.interpolate(knots, (height, width), mode="bicubic", align_corners=True)
+        scale = torch.tensor([2 / width, 2 / height]) * config.elastic
+        grid = grid + bend.permute(0, 2, 3, 1) * scale
+    return functional.grid_sample(images, grid, align_corners=False)
+
+
+def _jittered(images: Tensor, config: AugmentConfig, draws: Draws) -> Tensor:
+    """Brightness, contrast, saturation and hue, in this order."""
+
+    def factor(use: str, most: float) -> Tensor:
+        return _tensor(draws.between(use, 1 - most, 1 + most)).view(-1, 1, 1, 1)
+
+    if config.brightness:
+        images = images * factor("brightness", config.brightness)
+    if config.contrast:
+        middle = _grey(images).mean(dim=(2, 3), keepdim=True)
+        images = torch.lerp(middle, images, factor("contrast", config.contrast))
+    if config.saturation:
+        images = torch.lerp(_grey(images), images, factor("saturation", config.saturation))
+    if config.hue:
+        turned = _hue_turns(2 * np.pi * draws.between("hue", -config.hue, config.hue))
+        images = torch.einsum("bij,bjhw->bihw", turned, images)
+    return images.clamp(0, 1)
+
+
+def _grey(images: Tensor) -> Tensor:
+    """How bright each pixel is to the eye. (B, 1, H, W)"""
+    if images.shape[1] == 1:
+        return images
+    return (images * torch.tensor(_GREY).view(3, 1, 1)).sum(dim=1, keepdim=True)
+
+
+def _hue_turns(angles: NDArray[np.float64]) -> Tensor:
+    """Turns of the colour cube about its grey diagonal, by Rodrigues' formula. (B, 3, 3)"""
+    axis = np.full(3, 3**-0.5)
+    cross = np.array([[0, -1, 1], [1, 0, -1], [-1, 1, 0]]) * 3**-0.5
+    cosine, sine = np.cos(angles)[:, None, None], np.sin(angles)[:, None, None]
+    return _tensor(cosine * np.eye(3) + sine * cross + (1 - cosine) * np.outer(axis, axis))
+
+
+def cut_out(images: Tensor, size: int, draws: Draws) -> Tensor:
+    """A square of each normalised image becomes the mean; it may reach beyond. (B, C, H, W)"""
+    _, _, height, width = images.shape
+    is_out = []
+    for use, length in (("cutout y", height), ("cutout x", width)):
+        first = draws.integers(use, np.full(len(images), length - 1)) - size // 2
+        places = np.arange(length)
+        is_out.append((places >= first[:, None]) & (places < first[:, None] + size))
+    blank = torch.from_numpy(is_out[0][:, :, None] & is_out[1][:, None, :])
+    return images.masked_fill(blank[:, None], 0.0)
+
+
+def _tensor(values: NDArray[np.float64]) -> Tensor:
+    return torch.from_numpy(values.astype(np.float32))

@@ -1,0 +1,240 @@
+"""What a run is trained and measured on: the embedded digits, a public set, or images of one's own.
+
+`prepare_images` writes `classes.json` and `data/` into a run folder; `open_split` reads a split.
+"""
+
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from landmark.core.configuration import fingerprint, settings
+from landmark.core.errors import UserError
+from landmark.core.registry import nearest
+from landmark.core.runtime import derive_seed
+from landmark.core.storage import make_folder, read_signed, signed, write_durably
+from landmark.data.images.decoding import BrokenImageError, Fit, Fitting
+from landmark.data.images.digits import digits_splits
+from landmark.data.images.files import file_splits, files_digest
+from landmark.data.images.form import FILE, ImageForm, measure
+from landmark.data.images.public import public_digest, public_splits
+from landmark.data.images.reading import Broken, report_broken, whole_images
+from landmark.data.images.source import ImageSource, channels_of, choose, renumbered
+from landmark.data.images.store import (
+    ImageList,
+    Images,
+    LazyImages,
+    PixelStore,
+    write_store,
+)
+
+Report = Callable[[Mapping[str, Any]], None]
+Corpus = Literal[
+    "digits", "mnist", "fashion-mnist", "cifar10", "cifar100", "cifar10-jpeg", "flowers-96", "files"
+]
+_LISTING = "lazy.json"
+_REMEDY = "train again in a new folder"
+_MEASURED = 2000  # images that tell the colours of a set that is too large to be kept decoded
+_IN_MEMORY = 2.0  # gigabytes of decoded images to be tested on
+
+
+@settings
+class ImageDataConfig:
+    """Which images, and the form they are kept in."""
+
+    corpus: Corpus = "digits"
+    """The embedded digits, a public set, or `files`."""
+    folder: str | None = None
+    """For files: a folder (or .zip, .tar) with a folder a class, or of train/ valid/ test/ each."""
+    size: Annotated[int, Field(ge=1)] | None = None
+    """Pixels of a side that images are scaled to when they are read; null: as they are."""
+    fit: Fit = "crop"
+    """Scaled so that the shorter side is `size` (crop), the longer one (pad), or both (squeeze)."""
+    channels: Literal[1, 3] | None = None
+    """1: grey, 3: colour; null: as the set has it, files in colour."""
+    validation: Annotated[float, Field(gt=0, lt=1)] = 0.1
+    """The share of training images to hold out where there is no valid/."""
+    limit: Annotated[int, Field(ge=2)] | None = None
+    """Train on so many images, chosen at random; null: on all."""
+    strict: bool = False
+    """Whether an image that cannot be read ends it; else it is named and left out."""
+    cache: Annotated[float, Field(ge=0)] = 4.0
+    """Most gigabytes of decoded images in the run folder; beyond, files are read as needed."""
+
+    @model_validator(mode="after")
+    def _goes_together(self) -> "ImageDataConfig":
+        if self.folder is not None and self.corpus != "files":
+            raise ValueError(
+                f"a folder is given, but data.corpus is {self.corpus!r}: set data.corpus=files"
+            )
+        return self
+
+
+def data_digest(config: ImageDataConfig) -> str:
+    """A digest of the images that a configuration names."""
+    if config.corpus == "files":
+        return files_digest(_folder(config))
+    return fingerprint(config.corpus) if config.corpus == "digits" else public_digest(config.corpus)
+
+
+def image_splits(config: ImageDataConfig, report: Report) -> dict[str, ImageSource]:
+    """All splits of a set as it comes: `train`, and `valid` and `test` where there are such."""
+    if config.corpus == "files":
+        return file_splits(_folder(config))
+    if config.corpus == "digits":
+        return dict(digits_splits())
+    return public_splits(config.corpus, report)
+
+
+def _folder(config: ImageDataConfig) -> Path:
+    if not config.folder:
+        raise UserError("there are no images to train on: give data.folder=FOLDER")
+    return Path(config.folder)
+
+
+def prepare_images(
+    config: ImageDataConfig, folder: Path, report: Report
+) -> tuple[ImageForm, int, int]:
+    """Write classes.json and data/ into a run folder; how many images to train and validate on."""
+    splits = training_splits(config, report)
+    names = splits["train"].names
+    channels = config.channels or channels_of(splits["train"])
+    fitting = Fitting(config.size, config.fit, channels)
+    make_folder(folder)
+    data = folder / "data"
+    shutil.rmtree(data, ignore_errors=True)
+    if _fits(splits, fitting, config.cache):
+        counts = {
+            split: _keep(source, fitting, data / split, config.strict, report)
+            for split, source in splits.items()
+        }
+        measured = measure(PixelStore(data / "train").blocks())
+    else:
+        make_folder(data)
+        counts = {split: len(source.labels) for split, source in splits.items()}
+        measured = _measured(splits["train"], fitting, config.strict, report)
+        write_durably(data / _LISTING, signed({"counts": counts}))
+        text = f"more than data.cache={config.cache:g} GB decoded: images are read as needed"
+        report({"kind": "note", "text": text})
+    form = ImageForm(names, channels, config.size, config.fit, **measured)
+    form.save(folder / FILE)
+    return form, counts["train"], counts["valid"]
+
+
+def training_splits(config: ImageDataConfig, report: Report) -> dict[str, ImageSource]:
+    """`train` and `valid`: a share is held out, of each class the same, where there is no valid."""
+    splits = image_splits(config, report)
+    train = splits["train"]
+    if len(train.names) < 2:
+        raise UserError(
+            f"{train.place(0)}: there is but one class, {train.names[0]!r}: "
+            "images of at least two are needed"
+        )
+    if "valid" in splits:
+        valid = renumbered(splits["valid"], train.names)
+    else:
+        held_out = _held_out(train, config.validation)
+        rest = np.setdiff1d(np.arange(len(train.labels)), held_out)
+        train, valid = choose(train, rest), choose(train, held_out)
+    if config.limit and config.limit < len(train.labels):
+        random = np.random.default_rng(derive_seed("limit"))
+        train = choose(train, random.permutation(len(train.labels))[: config.limit])
+    return {"train": train, "valid": valid}
+
+
+def _held_out(source: ImageSource, share: float) -> np.ndarray[Any, Any]:
+    """Of each class about the same share, but never all."""
+    random = np.random.default_rng(derive_seed("held out", "images"))
+    found = []
+    for label in range(len(source.names)):
+        members = random.permutation(np.flatnonzero(source.labels == label))
+        found.append(members[: min(round(share * len(members)), len(members) - 1)])
+    held_out = np.concatenate(found)
+    if not len(held_out):
+        largest = np.bincount(source.labels).max()
+        raise UserError(
+            f"{source.place(0)}: no class has enough images to hold out {share:.0%} of "
+            f"(at most {largest}): give more, or a valid/ folder, or a higher data.validation"
+        )
+    return held_out
+
+
+def _fits(splits: Mapping[str, ImageSource], fitting: Fitting, gigabytes: float) -> bool:
+    """Whether all images, decoded, stay below so many gigabytes, by the size of a few."""
+    room = 0.0
+    for source in splits.values():
+        count = len(source.labels)
+        looked_at = np.linspace(0, count - 1, min(count, 16)).astype(np.int64)
+        sizes = []
+        for index in looked_at.tolist():
+            try:
+                sizes.append(source.pixels(index, fitting).size)
+            except BrokenImageError:
+                continue
+        room += count * float(np.mean(sizes or [0]))
+    return room <= gigabytes * 1e9
+
+
+def _keep(source: ImageSource, fitting: Fitting, folder: Path, strict: bool, report: Report) -> int:
+    """Decode a split into a store; broken images are named and left out, or end it."""
+    broken: Broken = {}
+    write_store(folder, whole_images(source, fitting, strict, broken), fitting.channels)
+    report_broken(source, broken, report, every_class=folder.name == "train")
+    return len(source.labels) - len(broken)
+
+
+def _measured(
+    source: ImageSource, fitting: Fitting, strict: bool, report: Report
+) -> dict[str, Any]:
+    """The colours of a large split, by a sample of it."""
+    random = np.random.default_rng(derive_seed("measured"))
+    sample = choose(source, random.permutation(len(source.labels))[:_MEASURED])
+    broken: Broken = {}
+    whole = whole_images(sample, fitting, strict, broken)
+    measured = measure(pixels.reshape(-1, fitting.channels) for pixels, _, _ in whole)
+    report_broken(sample, broken, report)
+    return measured
+
+
+def open_split(
+    config: ImageDataConfig, folder: Path, split: str, report: Report = lambda record: None
+) -> Images:
+    """A split of a prepared run: `train` and `valid` as they were prepared, `test` as it is."""
+    form = ImageForm.load(folder / FILE)
+    data = folder / "data"
+    if split in ("train", "valid"):
+        if (data / split).is_dir():
+            return PixelStore(data / split)
+        counts = read_signed(data / _LISTING, _REMEDY)["counts"]
+        source = training_splits(config, report)[split]
+        if len(source.labels) != counts[split]:
+            raise UserError(
+                f"{source.place(0)}: there are {len(source.labels):,} images in {split} now, not "
+                f"{counts[split]:,} as when this run began: {_REMEDY}"
+            )
+        return LazyImages(source, form.fitting)
+    return read_source(_named(image_splits(config, report), split), form, config.strict, report)
+
+
+def _named(splits: Mapping[str, ImageSource], split: str) -> ImageSource:
+    if split not in splits:
+        raise UserError(f"these images have no split {split!r}: {nearest(split, splits)}")
+    return splits[split]
+
+
+def read_source(source: ImageSource, form: ImageForm, strict: bool, report: Report) -> Images:
+    """All images of a source in a run's form, with the run's numbers for classes."""
+    source = renumbered(source, form.names)
+    if not _fits({"": source}, form.fitting, _IN_MEMORY):
+        return LazyImages(source, form.fitting)
+    broken: Broken = {}
+    whole = list(whole_images(source, form.fitting, strict, broken))
+    report_broken(source, broken, report)
+    return ImageList(
+        [pixels for pixels, _, _ in whole],
+        np.array([label for _, label, _ in whole], np.int64),
+        [place for _, _, place in whole],
+    )

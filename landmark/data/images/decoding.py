@@ -1,0 +1,147 @@
+"""Files of many kinds to pixels of one: 8 bit, grey or RGB, upright, scaled.
+
+Transparent parts become white, 16 bits become 8, a camera's note on how it was held is obeyed.
+What cannot be read, or would fill the memory, is a `BrokenImageError` that says which file and why.
+"""
+
+import warnings
+from dataclasses import dataclass
+from functools import cache
+from io import BytesIO
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageOps, UnidentifiedImageError
+
+from landmark.core.errors import UserError
+
+Pixels = NDArray[np.uint8]
+Fit = Literal["crop", "squeeze", "pad"]
+_NAMES = "jpg jpeg jpe png gif bmp webp tif tiff ppm pgm pbm pnm jp2 avif"
+SUFFIXES = frozenset(f".{name}" for name in _NAMES.split(" "))
+MOST_PIXELS = 89_478_485  # a quarter of a gigabyte in colour; Pillow's own limit
+_THINNEST = 64  # times as long as wide, or scaling would make it huge
+_WIDE = 257  # 65535 / 255
+# By name, because Pillow knows formats that run other programs (PostScript), too.
+_FORMATS = ("JPEG", "MPO", "PNG", "GIF", "BMP", "WEBP", "TIFF", "PPM", "JPEG2000", "AVIF")
+
+# Larger images are refused below, in our own words.
+warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)
+
+
+class BrokenImageError(UserError):
+    """An image that cannot be used: named, and skipped where the user allows it."""
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """How an image is brought into the form that it is kept in."""
+
+    size: int | None = None
+    """Pixels of a side; None: as it is."""
+    fit: Fit = "crop"
+    """crop: the shorter side is `size`; pad: the longer one; squeeze: both."""
+    channels: int = 3
+
+    def scaled(self, width: int, height: int) -> tuple[int, int]:
+        """Width and height of an image once it is fitted."""
+        if self.size is None:
+            return width, height
+        if self.fit == "squeeze":
+            return self.size, self.size
+        side = min(width, height) if self.fit == "crop" else max(width, height)
+        ratio = self.size / side
+        return max(1, round(width * ratio)), max(1, round(height * ratio))
+
+
+@cache
+def _readable() -> tuple[str, ...]:
+    """Those of the formats that this Pillow was built with."""
+    Image.init()
+    return tuple(name for name in _FORMATS if name in Image.OPEN)
+
+
+def read_image(path: Path, fitting: Fitting) -> Pixels:
+    """The pixels of a file. (H, W, C)"""
+    try:
+        content = path.read_bytes()
+    except IsADirectoryError:
+        raise UserError(f"{path}: is a folder, not an image") from None
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror}") from None
+    return decode(content, str(path), fitting)
+
+
+def decode(content: bytes, place: str, fitting: Fitting) -> Pixels:
+    """The pixels of a file's bytes; `place` names it in messages. (H, W, C)"""
+    try:
+        with Image.open(BytesIO(content), formats=_readable()) as image:
+            _check_size(image, place, fitting)
+            if fitting.size and image.format == "JPEG":  # which can be read smaller, and quicker
+                width, height = fitting.scaled(*image.size)
+                image.draft(None, (2 * width, 2 * height))
+            return _fitted(_eight_bits(ImageOps.exif_transpose(image), place), fitting)
+    except UserError:
+        raise
+    except UnidentifiedImageError:
+        raise BrokenImageError(f"{place}: is no image that can be read here") from None
+    except Image.DecompressionBombError:
+        raise _too_large(place) from None
+    except Exception as error:  # Pillow's readers raise whatever a damaged file makes them
+        raise BrokenImageError(f"{place}: is damaged ({' '.join(str(error).split())})") from None
+
+
+def fit_pixels(pixels: Pixels, fitting: Fitting) -> Pixels:
+    """Pixels that are decoded already, in the form they are kept in. (H, W[, C]) -> (H, W, C)"""
+    height, width = pixels.shape[:2]
+    channels = pixels.shape[2] if pixels.ndim == 3 else 1
+    if channels == fitting.channels and fitting.scaled(width, height) == (width, height):
+        return pixels.reshape(height, width, channels)
+    flat = pixels[..., 0] if pixels.ndim == 3 and channels == 1 else pixels
+    return _fitted(Image.fromarray(flat), fitting)
+
+
+def _check_size(image: Image.Image, place: str, fitting: Fitting) -> None:
+    width, height = image.size
+    if width * height > MOST_PIXELS:
+        raise _too_large(place, f"{width} x {height} pixels ")
+    scales = fitting.size is not None and fitting.fit == "crop"
+    if scales and max(width, height) > _THINNEST * min(width, height):
+        raise BrokenImageError(
+            f"{place}: is {width} x {height} pixels: too thin to be scaled to {fitting.size}"
+        )
+
+
+def _too_large(place: str, size: str = "") -> BrokenImageError:
+    return BrokenImageError(
+        f"{place}: {size or 'its size '}would fill the memory: the most is {MOST_PIXELS:,} pixels"
+    )
+
+
+def _eight_bits(image: Image.Image, place: str) -> Image.Image:
+    """Grey or RGB of 8 bits, whatever it was."""
+    if image.mode in ("L", "RGB"):
+        return image
+    if image.mode == "1":
+        return image.convert("L")
+    if image.mode.startswith("I"):  # 16 bits, or 32 that hold 16
+        values = np.asarray(image).astype(np.int64).clip(0, 65535)
+        return Image.fromarray((values // _WIDE).astype(np.uint8))
+    if image.mode == "F":
+        raise BrokenImageError(f"{place}: has floating-point pixels: save it with 8 bits")
+    if image.mode in ("LA", "La", "PA", "RGBA", "RGBa") or "transparency" in image.info:
+        image = image.convert("RGBA")
+        white = Image.new("RGBA", image.size, "white")
+        return Image.alpha_composite(white, image).convert("RGB")
+    return image.convert("RGB")
+
+
+def _fitted(image: Image.Image, fitting: Fitting) -> Pixels:
+    image = image.convert("L" if fitting.channels == 1 else "RGB")
+    size = fitting.scaled(*image.size)
+    if size != image.size:
+        image = image.resize(size, Image.Resampling.BILINEAR)
+    pixels = np.array(image, dtype=np.uint8)
+    return pixels.reshape(*pixels.shape[:2], fitting.channels)

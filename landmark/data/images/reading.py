@@ -1,0 +1,85 @@
+"""A source read from end to end on every core; what cannot be read is named and left out.
+
+With `strict`, the first such image ends it.
+"""
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from landmark.core.errors import UserError
+from landmark.data.images.decoding import BrokenImageError, Fitting, Pixels
+from landmark.data.images.source import ImageSource
+
+Report = Callable[[Mapping[str, Any]], None]
+Read = Pixels | BrokenImageError
+Broken = dict[int, BrokenImageError]
+"""By number, images that cannot be read."""
+_TOGETHER = 32  # images that one core decodes before it hands them on
+_SHOWN = 5  # broken images that are named
+
+
+def whole_images(
+    source: ImageSource, fitting: Fitting, strict: bool, broken: Broken
+) -> Iterator[tuple[Pixels, int, str]]:
+    """The images that can be read, with class and name; the others go into `broken`."""
+    for index, found in _decoded(source, fitting):
+        if isinstance(found, BrokenImageError):
+            if strict:
+                raise UserError(f"{found}: mend or remove it, or leave out data.strict")
+            broken[index] = found
+        else:
+            yield found, int(source.labels[index]), source.place(index)
+
+
+def report_broken(
+    source: ImageSource, broken: Broken, report: Report, *, every_class: bool = False
+) -> None:
+    """Name what was left out; nothing left, or with `every_class` of one class, is too much."""
+    if not broken:
+        return
+    is_whole = np.ones(len(source.labels), bool)
+    is_whole[list(broken)] = False
+    errors = list(broken.values())
+    if not is_whole.any():
+        raise UserError(f"{errors[0]}: and no other image can be read")
+    lost = np.setdiff1d(source.labels, source.labels[is_whole])
+    if every_class and len(lost):
+        first = next(error for i, error in broken.items() if source.labels[i] == lost[0])
+        raise UserError(f"{first}: and no other image of {source.names[lost[0]]!r} can be read")
+    shown = "; ".join(str(error) for error in errors[:_SHOWN])
+    more = f"; and {len(errors) - _SHOWN:,} more" if len(errors) > _SHOWN else ""
+    text = f"warning: left out {len(errors):,} of {len(is_whole):,} images: {shown}{more}"
+    report({"kind": "note", "text": text})
+
+
+def _decoded(source: ImageSource, fitting: Fitting) -> Iterator[tuple[int, Read]]:
+    """All images of a source in order, or why one cannot be used; decoded on every core."""
+
+    def attempt(index: int) -> Read:
+        try:
+            return source.pixels(index, fitting)
+        except BrokenImageError as error:
+            return error
+
+    def several(indices: range) -> list[tuple[int, Read]]:
+        return [(index, attempt(index)) for index in indices]
+
+    count, cores = len(source.labels), os.cpu_count() or 1
+    # Threads, because Pillow lets others work while it decodes and scales.
+    with ThreadPoolExecutor(max_workers=cores) as pool:
+        waiting: deque[Future[list[tuple[int, Read]]]] = deque()
+        try:
+            for first in range(0, count, _TOGETHER):
+                indices = range(first, min(first + _TOGETHER, count))
+                waiting.append(pool.submit(several, indices))
+                if len(waiting) > 2 * cores:  # what is decoded must not pile up
+                    yield from waiting.popleft().result()
+            while waiting:
+                yield from waiting.popleft().result()
+        finally:
+            pool.shutdown(cancel_futures=True)

@@ -1,0 +1,16 @@
+"""Every data set with a public home that `landmark data` knows."""
+
+from landmark.core.registry import Registry
+from landmark.data.download import PublicSet
+from landmark.data.images.public import IMAGE_SETS, set_here
+from landmark.data.public_text import PUBLIC_SETS
+
+
+def every_set() -> Registry[PublicSet]:
+    """Text and images, each as it is here or as its home has it."""
+    every: Registry[PublicSet] = Registry("data set")
+    for name in PUBLIC_SETS:
+        every.add(name, PUBLIC_SETS[name])
+    for name in IMAGE_SETS:
+        every.add(name, set_here(name))
+    return every

@@ -1,0 +1,268 @@
+import io
+import shutil
+import tarfile
+import zipfile
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from landmark.core.errors import UserError
+from landmark.data.images import archive
+from landmark.data.images.archive import Tar, Zip, open_collection
+from landmark.data.images.decoding import BrokenImageError, Fitting
+from landmark.data.images.files import file_splits, files_digest
+
+AS_IT_IS = Fitting()
+
+
+def picture(shade, size=(5, 4)):
+    file = io.BytesIO()
+    Image.new("RGB", size, (shade, shade, 2)).save(file, "PNG")
+    return file.getvalue()
+
+
+def fill(folder, **classes):
+    """A folder a class, with images of these shades."""
+    for name, shades in classes.items():
+        (folder / name).mkdir(parents=True, exist_ok=True)
+        for shade in shades:
+            (folder / name / f"{shade}.png").write_bytes(picture(shade))
+    return folder
+
+
+@pytest.fixture
+def pets(tmp_path):
+    return fill(tmp_path / "pets", cats=[1, 2, 3], dogs=[11, 12])
+
+
+def seen(source):
+    """Class and shade of every image."""
+    return [
+        (source.names[label], int(source.pixels(index, AS_IT_IS)[0, 0, 0]))
+        for index, label in enumerate(source.labels)
+    ]
+
+
+PETS = [("cats", 1), ("cats", 2), ("cats", 3), ("dogs", 11), ("dogs", 12)]
+
+
+def packed(folder, path):
+    """A folder as an archive, of the kind that its name says."""
+    if path.suffix == ".zip":
+        with zipfile.ZipFile(path, "w") as target:
+            for file in sorted(folder.rglob("*")):
+                target.write(file, file.relative_to(folder.parent))
+    else:
+        modes = {".tar": "w", ".gz": "w:gz", ".tgz": "w:gz", ".xz": "w:xz", ".bz2": "w:bz2"}
+        with tarfile.open(path, modes[path.suffix]) as target:
+            target.add(folder, folder.name)
+    return path
+
+
+def test_a_folder_a_class_is_read_in_order_of_names(pets):
+    splits = file_splits(pets)
+    assert list(splits) == ["train"]
+    assert splits["train"].names == ("cats", "dogs")
+    assert seen(splits["train"]) == PETS
+    assert splits["train"].place(3) == str(pets / "dogs/11.png")
+
+
+@pytest.mark.parametrize("name", ["p.zip", "p.tar", "p.tar.gz", "p.tgz", "p.tar.xz", "p.tar.bz2"])
+def test_archives_hold_the_same_without_being_unpacked(pets, tmp_path, name):
+    path = packed(pets, tmp_path / name)
+    before = sorted(tmp_path.iterdir())
+    (source,) = file_splits(path).values()
+    assert seen(source) == PETS
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_archives_can_be_read_in_any_order_and_by_a_copy_in_another_process(pets, tmp_path):
+    import pickle
+
+    for name in ("p.zip", "p.tar", "p.tgz"):
+        source = file_splits(packed(pets, tmp_path / name))["train"]
+        copy = pickle.loads(pickle.dumps(source))
+        shades = [int(copy.pixels(index, AS_IT_IS)[0, 0, 0]) for index in (4, 0, 2, 0)]
+        assert shades == [12, 1, 3, 1]
+
+
+@pytest.mark.parametrize("valid", ["valid", "val", "Validation", "dev"])
+def test_splits_are_folders_of_their_names(tmp_path, valid):
+    fill(tmp_path / "data/train", cats=[1], dogs=[2])
+    fill(tmp_path / "data" / valid, cats=[3])
+    fill(tmp_path / "data/test", dogs=[4])
+    splits = file_splits(tmp_path / "data")
+    assert {name: seen(source) for name, source in splits.items()} == {
+        "train": [("cats", 1), ("dogs", 2)],
+        "valid": [("cats", 3)],
+        "test": [("dogs", 4)],
+    }
+    assert seen(file_splits(packed(tmp_path / "data", tmp_path / "d.zip"))["valid"]) == [
+        ("cats", 3)
+    ]
+
+
+def test_splits_may_be_archives_of_their_names(pets, tmp_path):
+    both = tmp_path / "both"
+    both.mkdir()
+    packed(pets, both / "train.zip")
+    packed(fill(tmp_path / "other", cats=[7]), both / "test.tar")
+    splits = file_splits(both)
+    assert seen(splits["train"]) == PETS
+    assert seen(splits["test"]) == [("cats", 7)]
+
+
+def test_hidden_files_and_other_files_do_not_matter(pets):
+    (pets / "README.txt").write_text("pets")
+    (pets / "cats/.2.png").write_bytes(b"thumbnail")
+    (pets / ".git").mkdir()
+    (pets / "__MACOSX/cats").mkdir(parents=True)
+    (pets / "__MACOSX/cats/._1.png").write_bytes(b"rubbish")
+    (pets / "cats/notes.txt").write_text("soft")
+    assert seen(file_splits(pets)["train"]) == PETS
+
+
+def test_folders_within_a_class_belong_to_it(pets):
+    fill(pets / "dogs", large=[20])
+    assert ("dogs", 20) in seen(file_splits(pets)["train"])
+
+
+def test_folders_around_everything_do_not_matter(pets, tmp_path):
+    outer = tmp_path / "a/b"
+    outer.mkdir(parents=True)
+    shutil.copytree(pets, outer / "pets")
+    assert seen(file_splits(tmp_path / "a")["train"]) == PETS
+
+
+def test_an_empty_class_folder_is_named_in_folder_and_archive(pets, tmp_path):
+    (pets / "birds").mkdir()
+    with pytest.raises(UserError, match=r"pets/birds: holds no images: put some there, or remove"):
+        file_splits(pets)
+    for name in ("p.zip", "p.tar"):
+        with pytest.raises(UserError, match="birds: holds no images"):
+            file_splits(packed(pets, tmp_path / name))
+    (pets / "birds/note.txt").write_text("none yet")
+    with pytest.raises(UserError, match="birds: holds no images"):
+        file_splits(pets)
+
+
+def test_many_empty_folders_are_counted(pets):
+    for name in "abcde":
+        (pets / name).mkdir()
+    with pytest.raises(UserError, match=r"/a, .*/b, .*/c and 2 more: holds no images"):
+        file_splits(pets)
+
+
+def test_an_image_without_a_class_is_named(pets):
+    (pets / "loose.png").write_bytes(picture(5))
+    with pytest.raises(UserError, match=r"loose\.png: is in no class folder"):
+        file_splits(pets)
+
+
+def test_two_folders_for_one_split_are_refused(tmp_path):
+    for split in ("train", "val", "valid"):
+        fill(tmp_path / split, cats=[1], dogs=[2])
+    with pytest.raises(UserError, match="holds both val/ and valid/"):
+        file_splits(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("gone", None, "is not there: name a folder"),
+        ("pets.rar", b"Rar!", "is neither a folder nor a .zip"),
+        ("pets.zip", b"PK no", "cannot be read as a .zip file"),
+        ("pets.tar", b"no tar", "cannot be read as a .tar file"),
+        ("pets.tgz", b"\x1f\x8b no", "cannot be read as a .tar file"),
+    ],
+)
+def test_what_is_no_collection_is_named(tmp_path, name, content, message):
+    if content:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(UserError, match=message) as caught:
+        file_splits(tmp_path / name)
+    assert str(tmp_path / name) in str(caught.value)
+
+
+def test_a_folder_without_images_says_how_it_should_look(tmp_path):
+    (tmp_path / "a.txt").write_text("x")
+    with pytest.raises(UserError, match=r"holds no images \(of 1 files\).*as cats/1\.jpg"):
+        file_splits(tmp_path)
+
+
+def test_a_damaged_member_of_a_zip_is_a_broken_image(pets, tmp_path):
+    path = packed(pets, tmp_path / "p.zip")
+    content = bytearray(path.read_bytes())
+    content[content.index(b"IDAT") + 6] ^= 255  # inside the first image, which is stored
+    path.write_bytes(bytes(content))
+    source = file_splits(path)["train"]
+    with pytest.raises(BrokenImageError, match=r"p\.zip/pets/cats/1\.png: cannot be read: Bad CRC"):
+        source.pixels(0, AS_IT_IS)
+    assert source.pixels(1, AS_IT_IS)[0, 0, 0] == 2
+
+
+def test_a_tar_cut_short_is_a_broken_image_or_a_clear_line(pets, tmp_path):
+    path = packed(pets, tmp_path / "p.tar")
+    collection = Tar(path)
+    last = max(collection._begins, key=collection._begins.get)
+    path.write_bytes(path.read_bytes()[: collection._begins[last] + 10])
+    with pytest.raises(BrokenImageError, match="the archive ends inside it"):
+        collection.read(last)
+
+
+def test_a_member_that_would_fill_the_memory_is_refused(pets, tmp_path, monkeypatch):
+    collection = Zip(packed(pets, tmp_path / "p.zip"))
+    monkeypatch.setattr(archive, "_MOST_BYTES", 10)
+    with pytest.raises(BrokenImageError, match="bytes would fill the memory: the most is 10"):
+        collection.read("pets/cats/1.png")
+    monkeypatch.setattr(archive, "_IN_MEMORY", 100)
+    with pytest.raises(
+        UserError, match=r"holds more than 100 bytes: unpack it, or make it a \.tar"
+    ):
+        open_collection(packed(pets, tmp_path / "p.tgz"))
+
+
+def test_a_locked_zip_is_named(pets, tmp_path):
+    path = packed(pets, tmp_path / "p.zip")
+    content = path.read_bytes()
+    for mark, offset in ((b"PK\3\4", 6), (b"PK\1\2", 8)):  # set the bit that says: encrypted
+        at = 0
+        while (at := content.find(mark, at)) >= 0:
+            content = content[: at + offset] + b"\1" + content[at + offset + 1 :]
+            at += 4
+    path.write_bytes(content)
+    source = file_splits(path)["train"]
+    with pytest.raises(UserError, match=r"p\.zip: is locked by a password"):
+        source.pixels(0, AS_IT_IS)
+
+
+def test_the_digest_follows_the_contents_not_the_place(pets, tmp_path):
+    copy = shutil.copytree(pets, tmp_path / "elsewhere")
+    assert files_digest(copy) == files_digest(pets)
+    (copy / "cats/1.png").write_bytes(picture(99))
+    assert files_digest(copy) != files_digest(pets)
+    assert files_digest(packed(copy, tmp_path / "a.zip")) != files_digest(
+        packed(pets, tmp_path / "b.zip")
+    )
+    both = tmp_path / "both"
+    both.mkdir()
+    packed(pets, both / "train.zip")
+    before = files_digest(both)
+    packed(copy, both / "train.zip")
+    assert files_digest(both) != before
+
+
+def test_a_large_folder_is_digested_by_names_and_sizes(pets, monkeypatch):
+    whole = files_digest(pets)
+    monkeypatch.setattr(archive, "_READ_WHOLE", 10)
+    quick = files_digest(pets)
+    assert quick != whole
+    (pets / "cats/1.png").write_bytes(picture(1) + b"more")
+    assert files_digest(pets) != quick
+
+
+def test_labels_follow_the_names(pets):
+    source = file_splits(pets)["train"]
+    assert source.labels.dtype == np.int64
+    assert source.labels.tolist() == [0, 0, 0, 1, 1]
