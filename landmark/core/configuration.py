@@ -163,15 +163,25 @@ def _locate(cls: type, parts: Sequence[str]) -> tuple[list[str], type | None]:
 
 
 def _inner_settings(cls: type, field: str) -> dict[str, type]:
-    """The settings classes that a field may hold, by tag: the value of their first field."""
-    annotation = typing.get_type_hints(cls).get(field)
+    """The settings classes that a field may hold, by tag: what the key that decides is in each."""
+    annotation = typing.get_type_hints(cls, include_extras=True).get(field)
+    marks = getattr(annotation, "__metadata__", ())
+    named = (getattr(mark, "discriminator", None) for mark in marks)
+    decides = next((str(key) for key in named if key), None)
+    annotation = getattr(annotation, "__origin__", annotation) if marks else annotation
     union = isinstance(annotation, types.UnionType)
     choices = typing.get_args(annotation) if union else [annotation]
     return {
-        str(dataclasses.fields(choice)[0].default): choice
+        _tag(choice, decides): choice
         for choice in choices
         if isinstance(choice, type) and dataclasses.is_dataclass(choice)
     }
+
+
+def _tag(choice: type, decides: str | None) -> str:
+    """What a settings class is known by; without a key that decides, its own name."""
+    defaults = {field.name: field.default for field in dataclasses.fields(choice)}
+    return str(defaults[decides]) if decides else choice.__name__
 
 
 def default_key(key: str, value: str) -> BeforeValidator:

@@ -190,7 +190,8 @@ def sum_gradients(parameters: Sequence[nn.Parameter]) -> None:
         dist.all_reduce(flat)
         pieces = flat.split([parameter.numel() for parameter in bucket])
         for parameter, piece in zip(bucket, pieces, strict=True):
-            parameter.grad = piece.view_as(parameter)
+            # In the parameter's own order in memory, which the optimiser takes for granted.
+            parameter.grad = torch.empty_like(parameter).copy_(piece.view_as(parameter))
 
 
 def _gradient(parameter: nn.Parameter) -> Tensor:

@@ -11,23 +11,28 @@ class MovingAverage:
     """An exponential moving average of a module's parameters, for evaluation and use.
 
     Early on the decay is (1 + t) / (10 + t), so that the average is not held back by the start.
+    What batch norms have measured is averaged too: it belongs to the weights it was measured with.
     """
 
     def __init__(self, modules: Mapping[str, nn.Module], decay: float) -> None:
         self.decay = decay
         self.updates = 0
-        self.live = {
-            f"{player}.{name}": parameter
-            for player, module in modules.items()
-            for name, parameter in module.named_parameters()
-        }
+        self.live: dict[str, Tensor] = {}
+        self.groups: list[list[str]] = []  # by kind: parameters may be shards, measures never are
+        for player, module in modules.items():
+            for kind in (dict(module.named_parameters()), _measured(module)):
+                named = {f"{player}.{name}": tensor for name, tensor in kind.items()}
+                self.live |= named
+                self.groups += [list(named)] if named else []
         self.average = {name: value.detach().clone() for name, value in self.live.items()}
 
     @torch.no_grad()
     def update(self) -> None:
         self.updates += 1
         decay = min(self.decay, (1 + self.updates) / (10 + self.updates))
-        torch._foreach_lerp_(list(self.average.values()), list(self.live.values()), 1 - decay)
+        for names in self.groups:
+            averages, lives = ([held[name] for name in names] for held in (self.average, self.live))
+            torch._foreach_lerp_(averages, lives, 1 - decay)
 
     @contextlib.contextmanager
     def in_place(self) -> Iterator[None]:
@@ -44,6 +49,13 @@ class MovingAverage:
             held = parameter.detach().clone()
             parameter.copy_(self.average[name])
             self.average[name] = held
+
+
+def _measured(module: nn.Module) -> dict[str, Tensor]:
+    """Running means and variances: no parameters, but saved with them."""
+    saved = module.state_dict().keys()
+    buffers = module.named_buffers()
+    return {name: b for name, b in buffers if name in saved and b.is_floating_point()}
 
 
 def average_weights(checkpoints: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:

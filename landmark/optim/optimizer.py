@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal
 
 import torch
-from pydantic import Field
+from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from landmark.core.configuration import settings
@@ -29,15 +29,25 @@ class OptimizerConfig:
     """Adam: what keeps the division finite."""
     momentum: Annotated[float, Field(ge=0, lt=1)] = 0.0
     """sgd: momentum."""
+    nesterov: bool = False
+    """sgd: look ahead along the momentum (Sutskever et al. 2013)."""
     weight_decay: Annotated[float, Field(ge=0)] = 0.0
     """Pull towards zero (adamw: decoupled)."""
     decay: Literal["all", "matrices"] = "all"
     """What is pulled: all, or matrices and not biases and norms."""
 
+    @model_validator(mode="after")
+    def _looks_ahead_with_momentum(self) -> "OptimizerConfig":
+        if self.nesterov and (self.name != "sgd" or not self.momentum):
+            raise ValueError("nesterov needs name sgd and a momentum")
+        return self
+
 
 class ScheduledOptimizer:
     """A torch optimiser for one player, and the learning rate for each step.
 
+    Its kernels take for granted, and do not check, that parameters, gradients and moments lie in
+    memory in the same order (channels-last or not).
     `share` gives the part of that rate which a parameter takes, by its name: 0 leaves it as it is.
     """
 
@@ -52,10 +62,13 @@ class ScheduledOptimizer:
         self.adopt(player)
 
     def adopt(self, player: nn.Module, sharded: bool = False) -> None:
-        """Begin anew with this module's parameters, which may have been cut into shards."""
+        """Begin anew with this module's parameters, which may have been cut into shards.
+
+        Those that need no gradient, because they are frozen, are left alone.
+        """
         self.sharded = sharded
-        self.names = [name for name, _ in player.named_parameters()]
-        self.parameters = list(player.parameters())
+        learnt = {n: p for n, p in player.named_parameters() if p.requires_grad}
+        self.names, self.parameters = list(learnt), list(learnt.values())
         self.torch = _build(self._groups(), self.config, sharded)
 
     def _groups(self) -> list[dict[str, Any]]:
@@ -100,9 +113,10 @@ class ScheduledOptimizer:
                 raise UserError(f"the saved optimiser has {name!r}, which this model has not")
             parameter = by_name[name]
             # Fused kernels want the step count beside the parameter too.
-            self.torch.state[parameter][key] = lay_out(
-                value.to(parameter.device).clone(), parameter
-            )
+            value = lay_out(value.to(parameter.device).clone(), parameter)
+            if not self.sharded and value.shape == parameter.shape:
+                value = torch.empty_like(parameter, dtype=value.dtype).copy_(value)
+            self.torch.state[parameter][key] = value
 
 
 def _build(
@@ -114,6 +128,7 @@ def _build(
             groups,
             lr=0.0,
             momentum=config.momentum,
+            nesterov=config.nesterov,
             fused=not sharded,  # torch 2.13 has no fused SGD for shards
         )
     method = torch.optim.Adam if config.name == "adam" else torch.optim.AdamW

@@ -24,12 +24,13 @@ def assemble_one(
 ) -> Assembly:
     """The objective's one player with its optimiser, and this process's share of the data.
 
-    config: a RunConfig that has a `model` with a hidden_size, and `batches` with workers.
+    config: a RunConfig that has a `model`, with a hidden_size if its schedule wants one, and
+    `batches` with workers.
     """
     schedule = partial(
         learning_rate,
         config.schedule,
-        hidden_size=config.model.hidden_size,
+        hidden_size=getattr(config.model, "hidden_size", 1),
         max_steps=config.trainer.max_steps,
     )
     ranks = {"rank": distributed.rank(), "world_size": distributed.world_size()}

@@ -1,0 +1,101 @@
+import pytest
+import torch
+from torch import nn
+
+from landmark.data.batch import ImageBatch
+from landmark.models.image import ImageNetwork
+from landmark.objectives.classification import ClassificationConfig, ClassificationObjective
+
+CLASSES = 7
+
+
+class Tiny(ImageNetwork):
+    """Two stages with a norm each, a head, and perhaps heads on the way."""
+
+    head = "output"
+
+    def __init__(self, auxiliaries: int = 0) -> None:
+        super().__init__()
+        self.low = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU())
+        self.high = nn.Sequential(nn.Conv2d(4, 5, 3), nn.BatchNorm2d(5), nn.ReLU())
+        self.output = nn.Linear(5, CLASSES)
+        self.others = nn.ModuleList(nn.Linear(4, CLASSES) for _ in range(auxiliaries))
+
+    def features(self, images):
+        return self.high(self.low(images)).mean((2, 3))
+
+    def scores(self, images):
+        low = self.low(images).mean((2, 3))
+        return (self(images), *(other(low) for other in self.others))
+
+    def stages(self):
+        return [self.low, self.high]
+
+
+def batch(count: int = 9, mixed: bool = False) -> ImageBatch:
+    generator = torch.Generator().manual_seed(3)
+    labels, partners = torch.randint(CLASSES, (2, count), generator=generator)
+    shares = torch.rand(count, generator=generator)
+    images = torch.randn(count, 3, 8, 8, generator=generator)
+    return ImageBatch(images, labels, partners if mixed else None, shares if mixed else None)
+
+
+def objective(model: Tiny, **settings: float) -> ClassificationObjective:
+    return ClassificationObjective(model, ClassificationConfig(**settings))
+
+
+def expected_loss(logits: torch.Tensor, given: ImageBatch, smoothing: float) -> float:
+    """Of targets written out: shares of both classes, then spread over all."""
+    target = nn.functional.one_hot(given.labels, CLASSES).double()
+    if given.partners is not None:
+        other = nn.functional.one_hot(given.partners, CLASSES).double()
+        share = given.shares.double()[:, None]
+        target = share * target + (1 - share) * other
+    target = (1 - smoothing) * target + smoothing / CLASSES
+    return float(-(target * logits.double().log_softmax(1)).sum())
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_the_loss_is_the_cross_entropy_to_the_mixed_and_smoothed_classes(mixed, smoothing):
+    torch.manual_seed(0)
+    model, given = Tiny(), batch(mixed=mixed)
+    (turn,) = objective(model, label_smoothing=smoothing).turns(given, 1)
+    logits = model(given.images).detach()
+    assert turn.player == "model"
+    assert turn.weight == 9
+    assert float(turn.loss_sum) == pytest.approx(expected_loss(logits, given, smoothing), rel=1e-5)
+    assert turn.metrics["accuracy"] == int((logits.argmax(1) == given.labels).sum())
+
+
+def test_auxiliary_heads_count_by_their_weight(monkeypatch):
+    monkeypatch.setattr(Tiny, "auxiliary_weight", 0.3)
+    torch.manual_seed(0)
+    model, given = Tiny(auxiliaries=2), batch()
+    (turn,) = objective(model).turns(given, 1)
+    first, *others = [expected_loss(s.detach(), given, 0.0) for s in model.scores(given.images)]
+    assert float(turn.loss_sum) == pytest.approx(first + 0.3 * sum(others), rel=1e-5)
+
+
+def test_validation_measures_the_plain_loss_and_what_is_right():
+    torch.manual_seed(0)
+    model, given = Tiny().eval(), batch(40)
+    measured = objective(model, label_smoothing=0.2).measure(given)
+    logits = model(given.images).detach()
+    best = logits.topk(5).indices == given.labels[:, None]
+    assert measured["loss"] == (pytest.approx(expected_loss(logits, given, 0.0), rel=1e-5), 40)
+    assert measured["accuracy"] == (float(best[:, 0].sum()), 40)
+    assert measured["top5"] == (float(best.sum()), 40)
+
+
+def test_frozen_parts_keep_their_batch_norms_measures_through_training():
+    torch.manual_seed(0)
+    model = Tiny().train()
+    its = ClassificationObjective(model, ClassificationConfig(), [model.low])
+    before = [model.low[1].running_mean.clone(), model.high[1].running_mean.clone()]
+    for step in (1, 2):
+        model.train()  # as after every validation
+        list(its.turns(batch(), step))
+    assert torch.equal(model.low[1].running_mean, before[0])
+    assert not torch.equal(model.high[1].running_mean, before[1])
+    assert model.high.training
