@@ -178,3 +178,29 @@ def pretrained_runs(tmp_path_factory) -> dict[str, Path]:
         name: train(recipe, folder / name, [*common, *settings]).folder
         for name, (recipe, *settings) in read.items()
     }
+
+
+@pytest.fixture(scope="session")
+def digits_run(tmp_path_factory) -> Path:
+    """A LeNet that has learnt a little of the digits; tests read it, but never change it."""
+    from landmark.recipes.training import train
+
+    steps = ["trainer.max_steps=40", "trainer.validate_every=20", "trainer.checkpoint_every=20"]
+    folder = tmp_path_factory.mktemp("runs") / "digits"
+    return train("lenet5-digits", folder, [*steps, "threads=1", "device=cpu"]).folder
+
+
+@pytest.fixture(scope="session")
+def digit_files(tmp_path_factory) -> Path:
+    """Forty digits as files: five each of eight classes, in a folder a class."""
+    from PIL import Image
+    from sklearn.datasets import load_digits
+
+    folder, digits = tmp_path_factory.mktemp("images") / "digits", load_digits()
+    for name in range(8):
+        (folder / str(name)).mkdir(parents=True)
+        chosen = digits.images[digits.target == name][:5]
+        for number, image in enumerate(chosen):
+            pixels = (image * 15.9).astype("uint8")
+            Image.fromarray(pixels).resize((20, 20)).save(folder / f"{name}/{name}-{number}.png")
+    return folder

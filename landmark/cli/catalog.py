@@ -1,11 +1,17 @@
 """`landmark list`, `landmark show` and `landmark recipe`: what there is."""
 
 import json
-from typing import Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from landmark.cli.options import Json
+from landmark.core.errors import UserError
+
+if TYPE_CHECKING:
+    from landmark.pipelines.inspection.network import CountedNetwork
+    from landmark.recipes.published import ReportedError
 
 
 def list_systems(as_json: Json = False) -> None:
@@ -36,43 +42,128 @@ def list_systems(as_json: Json = False) -> None:
 
 
 def show(
-    name: Annotated[str, typer.Argument(help="A network, as transformer-base.")],
+    name: Annotated[
+        str | None, typer.Argument(help="A network, as transformer-base or alexnet.")
+    ] = None,
+    compare: Annotated[
+        bool, typer.Option("--compare", help="All networks for ImageNet: a table and a chart.")
+    ] = False,
+    output: Annotated[Path, typer.Option(help="The chart of --compare.")] = Path("comparison.png"),
     as_json: Json = False,
 ) -> None:
     """Print a network's layers, parameters and MACs beside the published figures."""
-    import torch
+    if compare:
+        if name is not None:
+            raise UserError(f"show --compare takes no network, but {name!r} is given: leave it out")
+        _compare(output, as_json)
+        return
+    if name is None:
+        raise UserError("show needs the name of a network, or --compare; landmark list names them")
+    from landmark.pipelines.inspection.network import count_network
 
-    from landmark.probes.anatomy import dissect
-    from landmark.recipes.catalog import NETWORKS, load_catalog, system_of
+    counted = count_network(name)
+    if as_json:
+        print(json.dumps(_record(counted), indent=2))
+    else:
+        _print_network(counted)
 
-    load_catalog()
-    network = NETWORKS[name]
-    system = system_of(name)
-    with torch.device("meta"):
-        anatomy = dissect(network.build(), network.compute, network.auxiliary)
-    facts = {
-        "name": name,
+
+def _record(counted: "CountedNetwork") -> dict[str, Any]:
+    """All that is counted and published of a network."""
+    anatomy, table = counted.anatomy, counted.table
+    return {
+        "name": counted.network.name,
         "parameters": anatomy.parameters,
         "auxiliary_parameters": anatomy.auxiliary_parameters,
         "macs": anatomy.macs,
-        "published_parameters": network.published_parameters,
-        "paper": system.paper,
-        "year": system.year,
+        "published_parameters": counted.network.published_parameters,
+        "published_macs": counted.published_macs,
+        "published_error": counted.error and vars(counted.error),
+        "paper": counted.system.paper,
+        "year": counted.system.year,
+        "layers": [vars(row) | {"output": list(row.output)} for row in anatomy.layers],
+        "published_layers": table
+        and {
+            "source": table.source,
+            "remark": table.remark,
+            "layers": [
+                vars(layer) | {"paper": vars(layer.paper)} for layer in counted.beside_the_paper()
+            ],
+        },
     }
-    if as_json:
-        layers = [vars(row) | {"output": list(row.output)} for row in anatomy.layers]
-        print(json.dumps({**facts, "layers": layers}, indent=2))
-        return
-    print(f"{name}: {system.paper} ({system.year})")
+
+
+def _print_network(counted: "CountedNetwork") -> None:
+    """The layers, the published table beside ours, the totals."""
+    network, anatomy = counted.network, counted.anatomy
+    print(f"{network.name}: {counted.system.paper} ({counted.system.year})")
     print(f"{'layer':<44}{'kind':<22}{'output':>14}{'parameters':>14}{'MACs':>16}")
     for row in anatomy.layers:
         shape = "x".join(map(str, row.output))
         print(f"{row.name:<44}{row.kind:<22}{shape:>14}{row.parameters:>14,}{row.macs:>16,}")
-    published = network.published_parameters
-    beside = f"; published {published:,}" if published else ""
+    _print_beside(counted)
     note = f" ({network.note})" if network.note else ""
-    print(f"parameters {anatomy.parameters:,}{beside}{note}")
-    print(f"MACs {anatomy.macs:,} for one sequence of 128 tokens a side")
+    if anatomy.auxiliary_parameters:
+        note += f"; {anatomy.auxiliary_parameters:,} more in auxiliary heads"
+    print(f"parameters {anatomy.parameters:,}{_published(network.published_parameters)}{note}")
+    if counted.error:
+        print(f"published error on ImageNet: {_percents(counted.error)}")
+    macs = f"MACs {anatomy.macs:,}{_published(counted.published_macs)}"
+    print(f"{macs} for {counted.counted_for}")
+
+
+def _published(number: int | None) -> str:
+    return f"; published {number:,}" if number else ""
+
+
+def _percents(error: "ReportedError") -> str:
+    known = (("top-1", error.top1), ("top-5", error.top5))
+    said = ", ".join(f"{top} {value} %" for top, value in known if value is not None)
+    return f"{said} ({error.measured})"
+
+
+def _print_beside(counted: "CountedNetwork") -> None:
+    """Each line of the published table, then what this network has there."""
+    if not (table := counted.table):
+        return
+    print(f"beside {table.source}:")
+    theirs = f"{'output':>12}{'parameters':>13}{'operations':>12}"
+    print(f"{'published':<20}{theirs}  | {'here':>10}{'parameters':>13}{'MACs':>16}")
+    for layer in counted.beside_the_paper():
+        paper = layer.paper
+        theirs = f"{paper.output or '-':>12}{paper.parameters or '-':>13}"
+        ours = f"{layer.output:>10}{layer.parameters:>13,}{layer.macs:>16,}"
+        print(f"{paper.name:<20}{theirs}{paper.operations or '-':>12}  | {ours}")
+    if table.remark:
+        print(table.remark)
+
+
+def _compare(output: Path, as_json: bool) -> None:
+    """Networks for ImageNet by operations: published errors beside our counts."""
+    from landmark.pipelines.inspection.network import count_reported
+    from landmark.plots.comparison import save_comparison
+    from landmark.plots.figure import check_figure
+
+    check_figure(output)
+    networks = sorted(count_reported(), key=lambda counted: counted.anatomy.macs)
+    save_comparison(networks, output)
+    if as_json:
+        rows = [_record(counted) for counted in networks]
+        for row in rows:
+            del row["layers"], row["published_layers"]
+        print(json.dumps({"figure": str(output), "networks": rows}, indent=2))
+        return
+    counts = f"{'MACs':>16}{'parameters':>14}"
+    print(f"{'network':<22}{'year':<6}{counts}{'top-1 %':>9}{'top-5 %':>9}  measured by")
+    for counted in networks:
+        error = counted.error
+        assert error is not None
+        counts = f"{counted.anatomy.macs:>16,}{counted.anatomy.parameters:>14,}"
+        top1, top5 = ("-" if e is None else f"{e:.2f}" for e in (error.top1, error.top5))
+        year = counted.system.year
+        print(f"{counted.network.name:<22}{year:<6}{counts}{top1:>9}{top5:>9}  {error.measured}")
+    print("Errors on ImageNet are published ones, not measured alike; what is counted is ours.")
+    print(output)
 
 
 def print_recipe(

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from landmark.cli.image.evaluation import evaluate_images, is_classifier
+from landmark.cli.image.evaluation import refuse as refuse_for_images
 from landmark.cli.options import (
     Beam,
     Checkpoint,
@@ -35,7 +37,13 @@ def evaluate(
     reference: Reference = None,
     file: Annotated[
         list[Path] | None,
-        typer.Option(help="Labelled examples, for a run that was fine-tuned on such."),
+        typer.Option(help="Labelled examples, or a folder of images with a folder a class."),
+    ] = None,
+    ten_crop: Annotated[
+        bool, typer.Option("--ten-crop", help="Images: look at ten parts of each, not its middle.")
+    ] = False,
+    confusion: Annotated[
+        Path | None, typer.Option(help="Images: draw which class is taken for which to this file.")
     ] = None,
     join: Annotated[
         list[str] | None,
@@ -66,15 +74,23 @@ def evaluate(
     checkpoint: Checkpoint = None,
     device: Device = "auto",
 ) -> None:
-    """Score a run on text it has never seen.
+    """Score a run on what it has never seen.
 
-    Translations by BLEU, chrF and TER (sacrebleu) and exact match; labels, numbers, tags and
-    answers by what their tasks are scored by. Intervals are of 95 %.
+    Translations by BLEU, chrF and TER (sacrebleu) and exact match; images by top-1 and top-5
+    accuracy and by class; labels, numbers, tags and answers by what their tasks are scored by.
+    Intervals are of 95 %.
     """
+    chosen: dict[str, object] = {"--source": source, "--reference": reference, "--join": join}
+    chosen |= {"--beam": beam, "--length-penalty": length_penalty, "--against": against}
+    chosen |= {"--to": to, "--by-length": by_length, "--output": output}
+    if is_classifier(run):
+        refuse_for_images(chosen)
+        evaluate_images(run, split, file, ten_crop, confusion, as_json, checkpoint, device)
+        return
+    if ten_crop or confusion:
+        raise UserError(f"{'--ten-crop' if ten_crop else '--confusion'}: is for runs on images")
     if is_understanding(run):
-        chosen: dict[str, object] = {"--source": source, "--reference": reference, "--join": join}
-        chosen |= {"--beam": beam, "--length-penalty": length_penalty, "--against": against}
-        refuse({**chosen, "--to": to, "--by-length": by_length, "--output": output})
+        refuse(chosen)
         evaluate_understanding(run, split, file, bootstrap, as_json, checkpoint, device)
         return
     if file:

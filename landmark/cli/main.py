@@ -24,6 +24,7 @@ from landmark.cli import (
     training,
 )
 from landmark.cli.figure import menu
+from landmark.cli.image import classify, features, similar
 from landmark.cli.text import chat, embedding, filling, generation, prompting
 from landmark.cli.translation import alignment, export, scoring, translation
 from landmark.cli.understanding import prediction
@@ -61,6 +62,9 @@ app.command("embed")(embedding.embed)
 app.command("score")(scoring.score)
 app.command("predict")(prediction.predict)
 app.command("align")(alignment.align)
+app.command("classify")(classify.classify)
+app.command("similar")(similar.similar)
+app.command("features")(features.features)
 app.command("average")(training.average)
 app.command("export")(export.export)
 app.add_typer(menu.app, name="figure")

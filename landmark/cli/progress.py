@@ -130,11 +130,12 @@ def _data_line(record: Mapping[str, Any]) -> str:
             f"{record['tokens']:,} {record['unit']} to train on, "
             f"{record['valid_tokens']:,} to validate, {record['vocabulary']:,} different ones"
         )
-    if "examples" in record:
-        return (
-            f"{record['examples']:,} examples to train on, {record['valid_examples']:,} to "
-            f"validate; {record['batches']:,} updates a pass"
-        )
+    for what in ("examples", "images"):
+        if what in record:
+            return (
+                f"{record[what]:,} {what} to train on, {record[f'valid_{what}']:,} to "
+                f"validate; {record['batches']:,} updates a pass"
+            )
     line = (
         f"{record['pairs']:,} pairs to train on, {record['valid_pairs']:,} to validate, "
         f"{record['vocabulary']:,} subwords"

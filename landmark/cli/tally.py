@@ -1,4 +1,4 @@
-"""Progress of work on sentences: a bar on a terminal, a plain line now and then elsewhere."""
+"""Progress of work that is counted: a bar on a terminal, a plain line now and then elsewhere."""
 
 import time
 from typing import Self
@@ -11,9 +11,12 @@ _SECONDS = 10.0  # between two plain lines: short work is done in silence
 
 
 class Tally:
-    """Counts sentences on stderr; `total` None if it is not known, `done` those done before."""
+    """Counts on stderr; `total` None if it is not known, `done` what was done before."""
 
-    def __init__(self, verb: str, total: int | None, done: int = 0) -> None:
+    def __init__(
+        self, verb: str, total: int | None, done: int = 0, unit: str = "sentences"
+    ) -> None:
+        self.unit = unit
         self.verb, self.total, self.done, self.first = verb, total, done, done
         self.spoke = self.started = time.monotonic()
         self.console = Console(stderr=True)
@@ -39,10 +42,10 @@ class Tally:
     def advance(self, count: int) -> None:
         self.done += count
         seconds = max(time.monotonic() - self.started, 1e-9)
-        rate = f"{(self.done - self.first) / seconds:,.1f} sentences/s"
+        rate = f"{(self.done - self.first) / seconds:,.1f} {self.unit}/s"
         self.bar.update(self.task, completed=self.done, rate=rate)
         if not self.console.is_terminal and time.monotonic() - self.spoke >= _SECONDS:
             self.spoke = time.monotonic()
             of = "" if self.total is None else f" of {self.total:,}"
-            line = f"{self.verb} {self.done:,}{of} sentences, {rate}"
+            line = f"{self.verb} {self.done:,}{of} {self.unit}, {rate}"
             self.console.print(line, highlight=False, soft_wrap=True)

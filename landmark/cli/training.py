@@ -50,6 +50,15 @@ def train(
         list[Path] | None,
         typer.Option(help="Text to validate on; else the last tenth is held out."),
     ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            help="Your images: a folder (.zip, .tar) with a folder a class, or idx files."
+        ),
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Images: one that cannot be read ends it.")
+    ] = False,
     init_from: Annotated[
         Path | None, typer.Option(help="Begin with this run's weights and vocabulary: fine-tune.")
     ] = None,
@@ -70,7 +79,8 @@ def train(
         "text": text,
         "valid_text": valid_text,
     }
-    settings = _data_overrides(files, reverse, clean) + list(overrides or [])
+    settings = _data_overrides(files, reverse, clean) + _image_overrides(data, strict)
+    settings += list(overrides or [])
     if device:
         settings.append(f"device={device}")
     if init_from:
@@ -95,6 +105,12 @@ def _data_overrides(files: dict[str, list[Path] | None], reverse: bool, clean: b
     if given:
         settings.append("data.corpus=files")
     return settings + ["data.reverse=true"] * reverse + ["data.clean=true"] * clean
+
+
+def _image_overrides(folder: Path | None, strict: bool) -> list[str]:
+    """The folder of images as settings of the recipe."""
+    given = [f"data.folder={json.dumps(str(folder))}", "data.corpus=files"] if folder else []
+    return given + ["data.strict=true"] * strict
 
 
 def run_training(

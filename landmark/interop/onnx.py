@@ -50,13 +50,15 @@ class EncoderGraph(nn.Module):
             assert isinstance(block, EncoderBlock)
 
             def attend(x: Tensor, attention: MultiHeadAttention = block.attention) -> Tensor:
-                query, key, value = _project(attention, x, "query key value")
-                return _attend(attention, query, key, value, seen)
+                query, key, value = project_heads(attention, x, "query key value")
+                return attend_heads(attention, query, key, value, seen)
 
             x = block.around_attention(x, attend)
             x = block.around_feedforward(x, block.feedforward)
         x = model.encoder_norm(x)
-        memories = [_project(block.cross_attention, x, "key value") for block in model.blocks()]
+        memories = [
+            project_heads(block.cross_attention, x, "key value") for block in model.blocks()
+        ]
         keys, values = zip(*memories, strict=True)
         return torch.stack(keys), torch.stack(values)
 
@@ -86,17 +88,17 @@ class DecoderGraph(nn.Module):
             own, cross = block.attention, block.cross_attention
 
             def attend(x: Tensor, own: MultiHeadAttention = own, number: int = number) -> Tensor:
-                query, key, value = _project(own, x[:, None], "query key value")
+                query, key, value = project_heads(own, x[:, None], "query key value")
                 past = torch.cat((keys[number], key), 2), torch.cat((values[number], value), 2)
                 grown.append(past)
-                return _attend(own, query, *past)[:, 0]
+                return attend_heads(own, query, *past)[:, 0]
 
             def attend_memory(
                 x: Tensor, cross: MultiHeadAttention = cross, number: int = number
             ) -> Tensor:
                 # The hypotheses of one sentence are its queries: (B, R/B, D).
-                (query,) = _project(cross, x.reshape(memory_keys.shape[1], -1, width), "query")
-                mixed = _attend(cross, query, memory_keys[number], memory_values[number], seen)
+                (query,) = project_heads(cross, x.reshape(memory_keys.shape[1], -1, width), "query")
+                mixed = attend_heads(cross, query, memory_keys[number], memory_values[number], seen)
                 return mixed.reshape(-1, width)
 
             x = block.around_attention(x, attend)
@@ -107,7 +109,7 @@ class DecoderGraph(nn.Module):
         return logits, torch.stack(new_keys), torch.stack(new_values)
 
 
-def _project(attention: MultiHeadAttention, x: Tensor, wanted: str) -> list[Tensor]:
+def project_heads(attention: MultiHeadAttention, x: Tensor, wanted: str) -> list[Tensor]:
     """Query, key and value as asked for, (B, T, D) to (B, H, T, D/H) each; keys have no bias."""
     projected = []
     for name, weight, bias in zip(
@@ -123,7 +125,7 @@ def _project(attention: MultiHeadAttention, x: Tensor, wanted: str) -> list[Tens
     return projected
 
 
-def _attend(
+def attend_heads(
     attention: MultiHeadAttention,
     query: Tensor,
     key: Tensor,

@@ -8,9 +8,12 @@ from landmark.core.errors import UserError
 from landmark.engine.run import Run
 from landmark.pipelines.filling import FillingPipeline
 from landmark.pipelines.generation import GenerationPipeline
+from landmark.pipelines.image.classification import ClassificationPipeline
+from landmark.pipelines.image.exported import ONNX, load_onnx
 from landmark.pipelines.translation.exported import load_engine
 from landmark.pipelines.translation.translation import TranslationPipeline
 from landmark.pipelines.understanding import UnderstandingPipeline
+from landmark.recipes.image_classification import ImageClassificationRun
 from landmark.recipes.language_model import LanguageModelRun
 from landmark.recipes.masked_language_model import MaskedLanguageModelRun
 from landmark.recipes.training import check_assets, load_config
@@ -18,17 +21,25 @@ from landmark.recipes.translation import TranslationRun
 from landmark.recipes.understanding import UnderstandingRun
 
 Folder = str | Path
-_Usable = TranslationRun | LanguageModelRun | MaskedLanguageModelRun | UnderstandingRun
+_Usable = (
+    TranslationRun
+    | LanguageModelRun
+    | MaskedLanguageModelRun
+    | UnderstandingRun
+    | ImageClassificationRun
+)
 _COMMANDS = {
     "translation": "landmark translate",
     "language-model": "landmark generate",
     "masked-language-model": "landmark fill",
     "understanding": "landmark predict",
+    "image-classification": "landmark classify",
 }
 _PIPELINES: dict[str, Any] = {
     "language-model": GenerationPipeline,
     "masked-language-model": FillingPipeline,
     "understanding": UnderstandingPipeline,
+    "image-classification": ClassificationPipeline,
 }
 
 
@@ -70,6 +81,17 @@ def load(
     checkpoint: str | None = None,
     device: str = "auto",
     *,
+    engine: str = "torch",
+    task: Literal["image-classification"],
+) -> ClassificationPipeline: ...
+
+
+@overload
+def load(
+    run: Folder,
+    checkpoint: str | None = None,
+    device: str = "auto",
+    *,
     task: Literal["masked-language-model"],
 ) -> FillingPipeline: ...
 
@@ -98,11 +120,17 @@ def load(
 
     What comes out is what the run was trained for; with a `task`, nothing else may.
     Translation: with an `ensemble` of other runs their probabilities are averaged; an `engine`
-    other than torch searches with the run's export (see `landmark export`).
+    other than torch searches with the run's export (see `landmark export`); images have onnx, too.
     """
     opened, config = _open(run, task)
+    if isinstance(config, ImageClassificationRun) and engine == ONNX and not ensemble:
+        classifier = ClassificationPipeline(opened, config, checkpoint, "cpu")
+        classifier.engine = load_onnx(opened, config.threads, checkpoint)
+        return classifier
     if not isinstance(config, TranslationRun):
         if ensemble or engine != "torch":
+            if isinstance(config, ImageClassificationRun):
+                raise UserError(f"{run}: images are named by one network, with torch or onnx")
             kind = "fine-tuned" if isinstance(config, UnderstandingRun) else "language"
             raise UserError(f"{run}: a {kind} model has neither an ensemble nor an engine")
         return _PIPELINES[config.task](opened, config, checkpoint, device)

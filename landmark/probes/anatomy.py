@@ -1,6 +1,6 @@
 """The anatomy of a network: each layer's shape, parameters and multiply-accumulates."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +33,8 @@ class Anatomy:
     parameters: int
     auxiliary_parameters: int
     macs: int
+    outputs: Mapping[str, tuple[int, ...]]
+    """The shape that each module gave, those that are made of others too."""
 
 
 def dissect(
@@ -77,7 +79,7 @@ def dissect(
     ]
     extra = sum(number for is_auxiliary, number in counts if is_auxiliary)
     total = sum(number for _, number in counts) - extra
-    return Anatomy(rows, total, extra, counter.get_total_flops() // 2)
+    return Anatomy(rows, total, extra, counter.get_total_flops() // 2, shapes)
 
 
 def _is_row(name: str, child: nn.Module, module: nn.Module) -> bool:

@@ -106,7 +106,64 @@ def test_every_network_can_be_shown(command):
 def test_an_unknown_network_lists_the_near_ones(mistake):
     said = mistake("show", "transformer-bse")
     assert said.startswith("unknown network 'transformer-bse': did you mean transformer-base")
-    assert "choose from: bert-base, bert-large, " in mistake("show", "xxxxxxxxxxxxxx")
+    assert "choose from: alexnet, alexnet-lecture, " in mistake("show", "xxxxxxxxxxxxxx")
+
+
+def test_show_prints_alexnet_s_layers_beside_the_paper_s(command):
+    lines = command("show", "alexnet").out.splitlines()
+    assert lines[0].startswith("alexnet: Krizhevsky, Sutskever and Hinton")
+    beside = lines.index(
+        "beside Krizhevsky et al. 2012, figure 2; parameters by its kernel shapes:"
+    )
+    first = lines[beside + 2].split("|")
+    assert first[0].split() == ["1:", "96", "of", "11x11x3", "55x55x96", "34,944", "-"]
+    assert first[1].split() == ["55x55x96", "34,944", "105,415,200"]
+    assert "parameters 60,965,224; published 60,965,224" in lines[-3]
+    assert lines[-2] == "published error on ImageNet: top-1 40.7 %, top-5 18.2 % (10 crops)"
+    assert lines[-1].endswith("published 724,406,816 for one image of 227 x 227")
+
+
+def test_show_as_json_has_the_published_table_and_error(command):
+    facts = json.loads(command("show", "googlenet", "--json").out)
+    assert facts["published_macs"] == facts["macs"] == 1_582_671_872
+    assert facts["auxiliary_parameters"] == 3_188_840 + 3_190_888
+    assert facts["published_error"] == {"top1": None, "top5": 10.07, "measured": "1 crop"}
+    block = facts["published_layers"]["layers"][2]
+    assert block["paper"]["name"] == "inception (3a)"
+    assert (block["paper"]["parameters"], block["parameters"]) == ("159K", 163_696)
+    assert json.loads(command("show", "nin-cifar10", "--json").out)["published_layers"] is None
+
+
+def test_show_compare_prints_a_table_and_draws_a_chart(command, tmp_path):
+    chart = tmp_path / "chart.png"
+    lines = command("show", "--compare", "--output", chart).out.splitlines()
+    assert lines[0].split()[:4] == ["network", "year", "MACs", "parameters"]
+    rows = {line.split()[0]: line.split()[1:] for line in lines[1:-2]}
+    assert rows["alexnet"][:3] == ["2012", "724,406,816", "60,965,224"]
+    assert rows["alexnet"][3:] == ["40.70", "18.20", "10", "crops"]
+    assert rows["googlenet"][3:5] == ["-", "10.07"]
+    macs = [int(row[1].replace(",", "")) for row in rows.values()]
+    assert macs == sorted(macs)
+    assert lines[-1] == str(chart)
+    assert chart.read_bytes().startswith(b"\x89PNG")
+
+
+def test_show_compare_as_json_says_the_same(command, tmp_path):
+    chart = tmp_path / "chart.svg"
+    answer = json.loads(command("show", "--compare", "--output", chart, "--json").out)
+    assert answer["figure"] == str(chart)
+    rows = {row["name"]: row for row in answer["networks"]}
+    assert rows["resnet-50"]["published_error"]["top1"] == 22.85
+    assert rows["resnet-50"]["parameters"] == 25_557_032
+    assert "layers" not in rows["resnet-50"]
+
+
+def test_show_needs_a_network_or_compare_and_not_both(mistake, tmp_path):
+    assert mistake("show").startswith("show needs the name of a network, or --compare")
+    said = mistake("show", "alexnet", "--compare")
+    assert said == "show --compare takes no network, but 'alexnet' is given: leave it out"
+    said = mistake("show", "--compare", "--output", tmp_path / "chart.txt")
+    assert "a figure cannot be written as 'txt'" in said
 
 
 @pytest.mark.parametrize("name", ["transformer-embedded", "translation", "gan-gaussian"])

@@ -1,22 +1,18 @@
 """A model's folder as Hugging Face saves it: its settings and its weights, read with suspicion.
 
-Weights are safetensors, in one file or in several with an index. A pickle (pytorch_model.bin) is
-read only as plain tensors: one that holds anything else could run code, and is refused.
+Weights are safetensors, in one file or in several with an index, or pickles of plain tensors.
 """
 
 import json
-import pickle
-import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file
 from torch import Tensor
 
 from landmark.core.errors import DamagedError, UserError
+from landmark.interop.tensor_file import read_pickle, read_safetensors
 
 CONFIG, GENERATION = "config.json", "generation_config.json"
 SAFETENSORS, PICKLE = "model.safetensors", "pytorch_model.bin"
@@ -101,7 +97,7 @@ class Weights:
 
 def read_weights(folder: Path) -> Weights:
     """All tensors of a folder."""
-    for name, read in ((SAFETENSORS, _read_safetensors), (PICKLE, _read_pickle)):
+    for name, read in ((SAFETENSORS, read_safetensors), (PICKLE, read_pickle)):
         if (folder / name).is_file():
             return Weights(read(folder / name), folder)
         if (folder / (name + INDEX)).is_file():
@@ -134,32 +130,3 @@ def _shards(index: Path) -> dict[str, set[str]]:
         if not (index.parent / name).is_file():
             raise UserError(f"{index.parent / name}: is missing: {index.name} lists it")
     return shards
-
-
-def _read_safetensors(path: Path) -> dict[str, Tensor]:
-    try:
-        return load_file(path)
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
-    except (SafetensorError, ValueError, KeyError) as error:
-        raise DamagedError(f"{path}: damaged, or no safetensors file: {error}") from None
-
-
-def _read_pickle(path: Path) -> dict[str, Tensor]:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of pickles of another kind, which fail below
-            held = torch.load(path, map_location="cpu", weights_only=True)
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
-    except pickle.UnpicklingError:
-        raise UserError(
-            f"{path}: is not plain weights (or damaged), and what else a pickle holds could run "
-            f"code: refused; a {SAFETENSORS} has no such danger"
-        ) from None
-    except Exception as error:  # noise may make the unpickler stumble in any way
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise DamagedError(f"{path}: damaged, or no file of PyTorch: {reason}") from None
-    if not isinstance(held, dict) or not all(isinstance(t, Tensor) for t in held.values()):
-        raise UserError(f"{path}: is not plain weights: it holds something beside tensors")
-    return {str(name): tensor for name, tensor in held.items()}

@@ -3,14 +3,12 @@
 from pathlib import Path
 from typing import Any
 
-import landmark
 from landmark.core.errors import UserError
-from landmark.core.storage import read_signed
 from landmark.data.foreign.sentencepiece import SentencePieceTokenizer, load_subwords
 from landmark.data.running_text.character import load_tokenizer
 from landmark.data.running_text.wordpiece import WordPieceTokenizer
 from landmark.data.tokenizer import PADDING, SPECIAL
-from landmark.engine.checkpoint import MANIFEST, load_module
+from landmark.engine.checkpoint import load_module
 from landmark.engine.run import Run
 from landmark.engine.session import load_player
 from landmark.interop.folder import refuse_foreign, write_export
@@ -28,6 +26,7 @@ from landmark.interop.huggingface.marian import write_marian
 from landmark.models.transformer.bert import BERTConfig, PretrainedBERT
 from landmark.models.transformer.gpt import GPT, GPTConfig
 from landmark.models.transformer.translator import TransformerConfig, Translator
+from landmark.pipelines.export_place import export_facts
 from landmark.pipelines.understanding import UnderstandingPipeline
 from landmark.recipes.language_model import LanguageModelRun
 from landmark.recipes.masked_language_model import MaskedLanguageModelRun
@@ -60,14 +59,7 @@ def export_to_hf(run: Run, folder: Path, checkpoint: str | None = None) -> Path:
                 f"a run of task {config.task!r}{_architecture(config)}"
             )
 
-    facts = {
-        "target": "hf",
-        "weights": "float32",
-        "checkpoint": source.name,
-        "checkpoint_digest": read_signed(source / MANIFEST, "use another (--checkpoint)")["sha256"],
-        "landmark": landmark.__version__,
-    }
-    write_export(folder, facts, fill)
+    write_export(folder, export_facts("hf", "float32", source), fill)
     return folder
 
 

@@ -1,20 +1,14 @@
 """`landmark import hf`: a model that Hugging Face saved becomes a run directory of ours."""
 
 import dataclasses
-import hashlib
-import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
 from torch import Tensor
 
-from landmark.core.configuration import as_values, as_yaml, fingerprint
 from landmark.core.errors import UserError
-from landmark.core.runtime import environment
-from landmark.core.storage import beside, make_folder, sync_folder, write_durably
 from landmark.data.masked_text import MaskedTokenConfig
 from landmark.data.running_text.character import ForeignSubwords
 from landmark.data.running_text.document import TextConfig, TextTokenizerConfig
@@ -23,9 +17,6 @@ from landmark.data.running_text.stream import StreamConfig
 from landmark.data.running_text.wordpiece import WordPieceConfig, WordPieceTokenizer
 from landmark.data.translation.parallel_text import ParallelTextConfig
 from landmark.decoding.beam_search import SearchConfig
-from landmark.engine.checkpoint import save_checkpoint
-from landmark.engine.run import Run
-from landmark.engine.session import MODEL
 from landmark.interop.huggingface.bert import BERT_TYPE, DISTILBERT, ROBERTA, read_bert
 from landmark.interop.huggingface.download import fetch_model
 from landmark.interop.huggingface.folder import (
@@ -39,6 +30,7 @@ from landmark.interop.huggingface.folder import (
 from landmark.interop.huggingface.gpt import FIRST, GPT2, read_gpt
 from landmark.interop.huggingface.marian import MARIAN, read_marian
 from landmark.interop.huggingface.tokenizer import SETTINGS, read_marian_tokenizer, read_tokenizer
+from landmark.pipelines.imported import free_folder, write_imported
 from landmark.recipes.catalog import RunConfig
 from landmark.recipes.language_model import LanguageModelRun
 from landmark.recipes.masked_language_model import MaskedLanguageModelRun
@@ -65,15 +57,14 @@ def import_model(
 ) -> Path:
     """Make a run of a folder, or of a model by its name on the Hub; returns the run's folder."""
     given = Path(source)
-    target = run or Path("runs") / given.resolve().name
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise UserError(f"{target}: exists: --run names another folder")
+    target = free_folder(run, given.resolve().name)
     is_path = given.exists() or source.startswith((".", "/", "~")) or source.count("/") > 1
     folder = given if is_path else fetch_model(source, report, revision)
     imported = read_model(folder)
     for note in imported.notes:
         report({"kind": "note", "text": f"note: {note}"})
-    _write_run(imported, target, source)
+    assets = {TOKENIZER: imported.tokenizer.encode()}
+    write_imported(imported.config, imported.state, assets, target, source)
     return target
 
 
@@ -159,33 +150,3 @@ _READERS: dict[str, Callable[[Path, dict[str, Any], Weights], Imported]] = {
     DISTILBERT: _read_bert,
     MARIAN: _read_marian,
 }
-
-
-def _write_run(imported: Imported, target: Path, source: str) -> None:
-    """Write a run beside its place, then put it there whole."""
-    target = target.resolve()
-    partial = beside(target, "partial")
-    content = imported.tokenizer.encode()
-    assets = {TOKENIZER: hashlib.sha256(content).hexdigest()}
-    facts = {"environment": environment(), "assets": assets}
-    facts["identity"] = fingerprint({"recipe": as_values(imported.config), "from": source})
-    try:
-        shutil.rmtree(partial, ignore_errors=True)
-        make_folder(partial)
-        run = Run(partial)
-        write_durably(partial / TOKENIZER, content)
-        checkpoint = run.checkpoint_folder(0)
-        weights = {f"model.{name}": tensor for name, tensor in imported.state.items()}
-        save_checkpoint(checkpoint, {MODEL: weights}, {"step": 0, "from": source})
-        run.point("latest", checkpoint)
-        run.append_log({"kind": "import", "step": 0, "from": source})
-        run.write_recipe(as_yaml(imported.config) + yaml.safe_dump(facts, sort_keys=False))
-        if target.is_dir():
-            target.rmdir()  # it is empty
-        partial.rename(target)
-        sync_folder(target.parent)
-    except OSError as error:
-        reason = error.strerror or error
-        raise UserError(f"{target}: could not be written ({reason}): nothing is there") from None
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)

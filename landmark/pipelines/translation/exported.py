@@ -10,9 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-import landmark
 from landmark.core.errors import UserError
-from landmark.core.storage import read_signed, write_durably
+from landmark.core.storage import write_durably
 from landmark.data.foreign.sentencepiece import SentencePieceTokenizer
 from landmark.data.tokenizer import SubwordTokenizer
 from landmark.decoding.request import Request
@@ -20,13 +19,14 @@ from landmark.decoding.speaker import Hypothesis, penalize
 from landmark.decoding.stepwise import SamplingConfig
 from landmark.engine.run import Run
 from landmark.interop.ctranslate2 import save_ctranslate2
-from landmark.interop.folder import MANIFEST, read_export, refuse_foreign, write_export
+from landmark.interop.folder import refuse_foreign, write_export
 from landmark.interop.library import library
 from landmark.interop.onnx import DECODER, ENCODER, save_onnx
 from landmark.interop.onnx_seq2seq import save_seq2seq_onnx
 from landmark.layers.packing import Packing
 from landmark.models.recurrent.seq2seq import Seq2seq
 from landmark.models.transformer.translator import Translator
+from landmark.pipelines.export_place import export_facts, export_folder, open_export
 from landmark.pipelines.huggingface.exporting import export_to_hf
 from landmark.pipelines.translation.engine import BATCH_TOKENS, Engine, TorchEngine, batches_of
 from landmark.pipelines.translation.translation import TranslationPipeline
@@ -74,14 +74,8 @@ def export_run(
             save_ctranslate2(model, pipeline.tokenizer, partial, "int8" if int8 else None)
         write_durably(partial / _TOKENIZER, (opened.folder / _TOKENIZER).read_bytes())
 
-    facts = {
-        "target": target,
-        "weights": "int8" if int8 else "float32",
-        "checkpoint": source.name,
-        "checkpoint_digest": _digest(source),
-        "landmark": landmark.__version__,
-        "max_length": model.config.max_length,
-    }
+    facts = export_facts(target, "int8" if int8 else "float32", source)
+    facts["max_length"] = model.config.max_length
     write_export(folder, facts, fill)
     return folder
 
@@ -93,26 +87,10 @@ def load_engine(
     if name not in ENGINES:
         raise UserError(f"no engine {name!r}: choose from {', '.join(ENGINES)}")
     opened = Run.open(Path(run))
-    folder, source = export_folder(opened, name), opened.find_checkpoint(checkpoint)
-    command = f"landmark export {run} --to {name.removesuffix('-int8')}"
-    command += " --int8" * name.endswith("-int8")
-    command += f" --checkpoint {checkpoint}" if checkpoint else ""
     library("onnxruntime" if name == "onnx" else "ctranslate2")
-    if not folder.exists():
-        raise UserError(f"{folder}: there is no export yet: {command}")
-    facts = read_export(folder)
-    if facts["checkpoint_digest"] != _digest(source):
-        raise UserError(
-            f"{folder}: was made from {facts['checkpoint']}, not from {source.name} as it is now: "
-            f"{command}"
-        )
+    folder = open_export(opened, name, checkpoint)
     count = threads or torch.get_num_threads()
     return OnnxEngine(folder, count) if name == "onnx" else CTranslate2Engine(folder, count)
-
-
-def export_folder(run: Run, name: str) -> Path:
-    """Where a run's export is, unless it was sent elsewhere."""
-    return run.folder / "export" / name
 
 
 class CTranslate2Engine:
@@ -317,11 +295,6 @@ def _open(run: Run, checkpoint: str | None) -> TranslationPipeline:
     if isinstance(pipeline.tokenizer, SentencePieceTokenizer):
         raise UserError(f"{run.folder}: has a vocabulary of SentencePiece: only --to hf takes it")
     return pipeline
-
-
-def _digest(checkpoint: Path) -> str:
-    """What a checkpoint's manifest says of all of it."""
-    return str(read_signed(checkpoint / MANIFEST, "use another (--checkpoint)")["sha256"])
 
 
 def _result(answer: Any) -> Any:

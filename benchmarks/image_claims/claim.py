@@ -1,0 +1,197 @@
+"""A claim on networks tried: trainings that differ in one thing, one table and one figure.
+
+Every training goes through our recipes. What is finished is kept in the output folder: the same
+command goes on where it was stopped.
+"""
+
+import contextlib
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from matplotlib.figure import Figure
+
+from landmark.core.configuration import as_values
+from landmark.core.errors import UserError
+from landmark.engine.run import Run, training_minutes
+from landmark.models.image import ImageNetwork, ImageNetworkConfig
+from landmark.pipelines.image import classification
+from landmark.plots.figure import save_figure
+from landmark.recipes.image_classification import run as task
+from landmark.recipes.training import load_config, train
+
+Build = Callable[[ImageNetworkConfig], ImageNetwork]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One of the trainings that a claim compares."""
+
+    title: str
+    settings: tuple[str, ...]
+    build: Build | None = None
+    """What makes the network, where no recipe has it."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What is said, by whom, and the trainings that try it."""
+
+    said: str
+    recipe: str
+    settings: tuple[str, ...]
+    """Of all rows."""
+    rows: Mapping[str, Row]
+    drawn: tuple[str, ...] = ("train", "valid")
+    """Which losses the figure shows."""
+    minutes: str = ""
+    """About how long all of it takes on two cores."""
+
+
+def try_claim(
+    name: str, claim: Claim, folder: Path, seeds: Sequence[int], settings: Sequence[str]
+) -> dict[str, list[dict[str, Any]]]:
+    """Train every row with every seed, print the table, draw the figure."""
+    say(f"{name}: {claim.said}")
+    results: dict[str, list[dict[str, Any]]] = {row: [] for row in claim.rows}
+    for seed in seeds:  # all rows of a seed before the next: a table of one is whole early
+        for key, row in claim.rows.items():
+            wanted = [*claim.settings, *row.settings, *settings, f"seed={seed}"]
+            results[key].append(_trained(folder / f"{key}-{seed}", claim.recipe, wanted, row.build))
+    print_table(claim, results)
+    (folder / f"{name}.json").write_text(json.dumps(results, indent=1))
+    picture = folder / f"{name}.png"
+    save_curves(claim, results, picture)
+    print(picture)
+    return results
+
+
+def _trained(
+    folder: Path, recipe: str, settings: Sequence[str], build: Build | None
+) -> dict[str, Any]:
+    """A training's numbers, from its log if it is finished."""
+    path = folder.with_suffix(".json")
+    wanted = {"recipe": recipe, "settings": list(settings)}
+    if path.is_file():
+        kept: dict[str, Any] = json.loads(path.read_text())
+        if {key: kept[key] for key in wanted} == wanted:
+            return kept
+        raise UserError(f"{path}: is of other settings: delete it, or name another --output")
+    say(f"  {folder.name}: {recipe} {' '.join(settings)}")
+    with building(build):
+        run = train(recipe, folder, settings, resume="auto", report=_report)
+    result = {**wanted, **numbers(run, build)}
+    path.write_text(json.dumps(result))
+    return result
+
+
+@contextlib.contextmanager
+def building(build: Build | None) -> Iterator[None]:
+    """Within the block, runs build their networks with this; None: as they always do."""
+    usual = task.build_network
+    try:
+        task.build_network = classification.build_network = build or usual
+        yield
+    finally:
+        task.build_network = classification.build_network = usual
+
+
+def numbers(run: Run, build: Build | None) -> dict[str, Any]:
+    """What a log tells: losses and accuracies by step, the best and the last."""
+    config, log = load_config(run), run.read_log()
+    with torch.device("meta"):
+        network = (build or task.build_network)(config.model)  # type: ignore[attr-defined]
+    curves = {
+        kind: [
+            [record["step"], record["loss"], record["accuracy"]]
+            for record in log
+            if record["kind"] == kind
+        ]
+        for kind in ("train", "valid")
+    }
+    return {
+        "parameters": sum(parameter.numel() for parameter in network.parameters()),
+        "model": as_values(config.model),  # type: ignore[attr-defined]
+        "minutes": training_minutes(log),
+        "curves": curves,
+        "best": max(point[2] for point in curves["valid"]),
+        "last": curves["valid"][-1][2],
+        "train_loss": curves["train"][-1][1],
+        "train_accuracy": curves["train"][-1][2],
+        "valid_loss": curves["valid"][-1][1],
+    }
+
+
+def mean_and_range(values: Sequence[float]) -> str:
+    """In percent; of several seeds, the lowest and the highest too."""
+    mean = 100 * sum(values) / len(values)
+    if len(values) == 1:
+        return f"{mean:.1f}"
+    return f"{mean:.1f} ({100 * min(values):.1f}-{100 * max(values):.1f})"
+
+
+def print_table(claim: Claim, results: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+    """A line a row: parameters, losses, accuracies in percent (mean over seeds and range)."""
+    width = max(len(row.title) for row in claim.rows.values()) + 2
+    print(claim.said)
+    print(
+        f"{'':<{width}}{'parameters':>12}{'train loss':>12}{'train acc':>20}{'valid loss':>12}"
+        f"{'valid acc, last':>20}{'best':>20}{'minutes':>9}"
+    )
+    for key, row in claim.rows.items():
+        found = results[key]
+        losses = [
+            sum(result[name] for result in found) / len(found)
+            for name in ("train_loss", "valid_loss")
+        ]
+        trained, last, best = (
+            mean_and_range([result[name] for result in found])
+            for name in ("train_accuracy", "last", "best")
+        )
+        minutes = sum(result["minutes"] or 0 for result in found)
+        print(
+            f"{row.title:<{width}}{found[0]['parameters']:>12,}{losses[0]:>12.4f}{trained:>20}"
+            f"{losses[1]:>12.4f}{last:>20}{best:>20}{minutes:>9.1f}"
+        )
+
+
+def save_curves(
+    claim: Claim, results: Mapping[str, Sequence[Mapping[str, Any]]], path: Path
+) -> None:
+    """Losses and validation accuracy by step: a colour a row, a faint line a seed more."""
+    figure = Figure(figsize=(10, 4), layout="constrained")
+    losses, accuracies = figure.subplots(1, 2)
+    styles = {"train": "--", "valid": "-"}
+    for number, (key, row) in enumerate(claim.rows.items()):
+        for seed, result in enumerate(results[key]):
+            faint = 1.0 if seed == 0 else 0.35
+            for kind in claim.drawn:
+                steps, values, _ = zip(*result["curves"][kind], strict=True)
+                label = f"{row.title}, {kind}" if seed == 0 else None
+                losses.plot(
+                    steps, values, styles[kind], color=f"C{number}", alpha=faint, label=label
+                )
+            steps, _, values = zip(*result["curves"]["valid"], strict=True)
+            accuracies.plot(
+                steps, values, color=f"C{number}", alpha=faint, label=None if seed else row.title
+            )
+    losses.set(xlabel="step", ylabel="loss", yscale="log")
+    accuracies.set(xlabel="step", ylabel="accuracy on held-out images")
+    for axes in (losses, accuracies):
+        axes.grid(alpha=0.3)
+        axes.legend(fontsize=7)
+    figure.suptitle(claim.said, fontsize=10)
+    save_figure(figure, path)
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def _report(record: Mapping[str, Any]) -> None:
+    if record["kind"] == "valid":
+        say(f"    step {record['step']}: loss {record['loss']:.4f}, {record['accuracy']:.1%} right")

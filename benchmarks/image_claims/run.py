@@ -1,0 +1,188 @@
+"""The lectures' claims on convolutional networks, tried in small: one claim, one command.
+
+    python benchmarks/image_claims/run.py CLAIM [--output FOLDER] [--seeds N] [SETTING …]
+
+Trainings of minutes on MNIST or the quarter of CIFAR-10 that differ in one thing. They show which
+way a thing works at this size, not how it works on ImageNet. What max pooling makes of shifts is
+shift.py.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+from claim import Claim, Row, try_claim
+from network import dense_end, dense_end_with_dropout
+
+from landmark.core.errors import UserError
+
+_OFTEN = ("trainer.log_every=20", "trainer.validate_every=100", "trainer.checkpoint_every=10000")
+_MNIST = ("data.corpus=mnist", "data.limit=10000", *_OFTEN)
+_CIFAR = ("data.corpus=cifar10-jpeg", "data.validation=0.1", *_OFTEN)
+_PLAIN_AUGMENT = ("augment={}",)
+_CROPS = ("augment={padding: 4, flip: true}",)
+_ADAM = (
+    "optimizer={name: adamw, weight_decay: 0.0005, decay: matrices, betas: [0.9, 0.999]}",
+    "schedule={name: cosine, rate: 0.001, warmup_steps: 100}",
+)
+_DESCENT = (
+    "optimizer={name: sgd, momentum: 0.9, nesterov: true, weight_decay: 0.0001, decay: matrices}",
+    "schedule={name: cosine, rate: 0.1, warmup_steps: 200}",
+)
+_CLIPPED = ("trainer.clip_norm=5.0",)
+
+
+def _model(**shape: object) -> str:
+    """A network as one setting."""
+    return "model={" + ", ".join(f"{key}: {_written(value)}" for key, value in shape.items()) + "}"
+
+
+def _written(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(list(value)) if isinstance(value, tuple) else str(value)
+
+
+def _alexnet(**shape: object) -> str:
+    """An AlexNet for images of 32 pixels: five convolutions, two hidden dense layers."""
+    small = {
+        "architecture": "alexnet", "image_size": 32, "widths": (48, 96, 128, 128, 96),
+        "dense_width": 1024, "towers": 1, "first_kernel": 5, "first_stride": 1,
+        "first_padding": 2, "dropout": 0.5,
+    }  # fmt: skip
+    return _model(**{**small, **shape})
+
+
+def _resnet(blocks: int, residual: bool) -> str:
+    return _model(
+        architecture="resnet", image_size=32, blocks=(blocks,) * 3, width=16, bottleneck=False,
+        stem="cifar", shortcut="A", residual=residual,
+    )  # fmt: skip
+
+
+def _highway(depths: tuple[int, ...], widths: tuple[int, ...], gated: bool, size: int = 28) -> str:
+    return _model(
+        architecture="highway", image_size=size, depths=depths, widths=widths, gated=gated
+    )
+
+
+CLAIMS: dict[str, Claim] = {
+    "relu": Claim(
+        "ReLU converges faster than units that saturate",
+        "lenet5-digits",
+        (*_MNIST, "data.size=null", "epochs=4", *_PLAIN_AUGMENT, "batches.size=64"),
+        {
+            name: Row(name, (_model(architecture="lenet", activation=name, pooling="max"),))
+            for name in ("relu", "tanh", "sigmoid")
+        },
+        drawn=("train",),
+        minutes="3",
+    ),
+    "dropout": Claim(
+        "Dropout: less overfitting",
+        "resnet20-cifar",
+        (*_CIFAR, "data.limit=4000", "epochs=30", *_PLAIN_AUGMENT, *_ADAM, *_CLIPPED),
+        {
+            "without": Row("no dropout", (_alexnet(dropout=0.0),)),
+            "with": Row("dropout 0.5", (_alexnet(dropout=0.5),)),
+        },
+        minutes="25",
+    ),
+    "overlap": Claim(
+        "Overlapping pooling is a little better",
+        "resnet20-cifar",
+        (*_CIFAR, "epochs=12", *_CROPS, *_ADAM, *_CLIPPED),
+        {
+            "overlapping": Row("windows of 3, stride 2", (_alexnet(pool_window=3),)),
+            "apart": Row("windows of 2, stride 2", (_alexnet(pool_window=2),)),
+        },
+        minutes="25",
+    ),
+    "depth": Claim(
+        "Deep and narrow is better than shallow and wide",
+        "resnet20-cifar",
+        (*_CIFAR, "epochs=12", *_CROPS, *_ADAM, *_CLIPPED),
+        {  # about 140,000 parameters each
+            "shallow": Row("1, 1, 1 layers", (_highway((1, 1, 1), (32, 80, 160), False, 32),)),
+            "middle": Row("2, 2, 2 layers", (_highway((2, 2, 2), (32, 56, 88), False, 32),)),
+            "deep": Row("4, 4, 4 layers", (_highway((4, 4, 4), (24, 40, 56), False, 32),)),
+        },
+        minutes="40",
+    ),
+    "pooling": Claim(
+        "Global average pooling breaks the curse of the last layer",
+        "resnet20-cifar",
+        (*_CIFAR, "epochs=12", *_PLAIN_AUGMENT, *_ADAM, *_CLIPPED),
+        {
+            key: Row(title, (_highway((2, 2, 2), (32, 56, 88), False, 32),), build)
+            for key, title, build in (
+                ("pooled", "global average pooling", None),
+                ("dense", "dense layers", dense_end),
+                ("dense-dropout", "dense layers, dropout", dense_end_with_dropout),
+            )
+        },
+        minutes="35",
+    ),
+    "tenth": Claim(
+        "A tenth of AlexNet's parameters reaches the same accuracy",
+        "resnet20-cifar",
+        (*_CIFAR, "epochs=15", *_CROPS, *_ADAM, *_CLIPPED),
+        {
+            "alexnet": Row("AlexNet for 32 pixels", (_alexnet(),)),
+            "narrow": Row(
+                "the same, narrower", (_alexnet(widths=(32, 48, 64, 64, 48), dense_width=128),)
+            ),
+            "resnet": Row("ResNet-20", (_resnet(3, True), "schedule.rate=0.003")),
+        },
+        minutes="60",
+    ),
+    "residual": Claim(
+        "Residual connections let deep networks learn what plain ones cannot",
+        "resnet20-cifar",
+        (*_CIFAR, "epochs=8", *_CROPS, *_DESCENT),
+        {
+            f"{kind}-{depth}": Row(
+                f"{kind}, {depth} layers", (_resnet((depth - 2) // 6, kind == "residual"),)
+            )
+            for depth in (20, 56)
+            for kind in ("plain", "residual")
+        },
+        drawn=("train",),
+        minutes="75",
+    ),
+    "highway": Claim(
+        "Highways let deep networks learn what plain ones cannot",
+        "lenet5-digits",
+        (*_MNIST, "data.size=null", "epochs=3", *_PLAIN_AUGMENT, *_ADAM, *_CLIPPED),
+        {
+            f"{kind}-{depth}": Row(
+                f"{kind}, {depth} layers", (_highway(depths, (16, 16, 16), kind == "highway"),)
+            )
+            for depth, depths in ((11, (3, 3, 4)), (32, (11, 10, 10)))
+            for kind in ("plain", "highway")
+        },
+        drawn=("train",),
+        minutes="20",
+    ),
+}
+
+
+def main() -> None:
+    """Try one claim."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("claim", choices=list(CLAIMS), help="what is tried")
+    parser.add_argument("settings", nargs="*", help="of all trainings, as epochs=2")
+    parser.add_argument("--output", type=Path, default=Path("runs/image-claims"))
+    parser.add_argument("--seeds", type=int, default=1, help="how often each is trained")
+    options = parser.parse_args()
+    folder = options.output / options.claim
+    folder.mkdir(parents=True, exist_ok=True)
+    seeds = range(1, options.seeds + 1)
+    try_claim(options.claim, CLAIMS[options.claim], folder, seeds, options.settings)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except UserError as error:
+        sys.exit(str(error))

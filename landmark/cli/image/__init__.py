@@ -1,0 +1,1 @@
+"""Commands for runs that name what is in an image."""

@@ -1,0 +1,112 @@
+"""`landmark evaluate` for runs that name what is in an image."""
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from landmark.cli.tally import Tally
+from landmark.core.errors import UserError
+
+if TYPE_CHECKING:
+    from landmark.metrics.classification import ClassificationScores
+    from landmark.metrics.understanding import Score
+
+_MOST_ROWS = 40  # classes in the table; of more, the worst
+
+
+def is_classifier(run: Path) -> bool:
+    """Whether a run was trained for this; what is no run is not, and others say so."""
+    from landmark.engine.run import RECIPE, Run
+
+    return (run / RECIPE).is_file() and Run(run).read_recipe().get("task") == "image-classification"
+
+
+def refuse(options: Mapping[str, Any]) -> None:
+    """Refuse options that only translators know."""
+    for name, value in options.items():
+        if value:
+            raise UserError(
+                f"{name}: is for translators; this run takes --split, --file, --ten-crop and "
+                "--confusion"
+            )
+
+
+def evaluate_images(
+    run: Path,
+    splits: Sequence[str] | None,
+    files: Sequence[Path] | None,
+    ten_crop: bool,
+    confusion: Path | None,
+    as_json: bool,
+    checkpoint: str | None,
+    device: str,
+) -> None:
+    """Score a run on images it has never seen."""
+    from landmark.pipelines.loading import load
+
+    if splits and files:
+        raise UserError("give --split or --file, not both")
+    if confusion:
+        from landmark.plots.figure import check_figure
+
+        check_figure(confusion)
+    pipeline = load(run, checkpoint, device, task="image-classification")
+    if files:
+        sets = {str(path): pipeline.read_folder(path) for path in files}
+    else:
+        sets = {name: pipeline.split(name) for name in splits or pipeline.splits}
+    with Tally("looked at", sum(map(len, sets.values())), unit="images") as tally:
+        results = {
+            name: pipeline.evaluate(images, ten_crop=ten_crop, report=tally.advance)
+            for name, images in sets.items()
+        }
+    if as_json:
+        facts = {"run": str(run), "checkpoint": pipeline.checkpoint.name, "ten_crop": ten_crop}
+        print(json.dumps({**facts, "sets": [_record(n, r) for n, r in results.items()]}))
+    else:
+        for name, result in results.items():
+            print_scores(name, result)
+    if confusion:
+        from landmark.plots.image.confusion import save_confusion
+
+        name, result = next(iter(results.items()))
+        save_confusion(result.confusion, pipeline.form.names, f"{run.name}: {name}", confusion)
+        if not as_json:
+            print(confusion)
+
+
+def _record(name: str, result: "ClassificationScores") -> dict[str, Any]:
+    return {
+        "name": name,
+        "images": result.images,
+        "scores": [dataclasses.asdict(score) for score in result.scores],
+        "classes": [dataclasses.asdict(row) for row in result.classes],
+        "confusion": result.confusion.tolist(),
+    }
+
+
+def print_scores(name: str, result: "ClassificationScores") -> None:
+    """Top-1 and top-5 with intervals of 95 %, the error, and a table by class, in percent."""
+    print(f"{name}: {result.images:,} images")
+    for score in result.scores:
+        print(f"  {score.name:<7}{_percent(score)}")
+    wrong = round(result.images * (1 - result.scores[0].value))
+    print(f"  error  {100 * wrong / result.images:.2f} ({wrong:,} images)")
+    rows = sorted(result.classes, key=lambda row: row.f1)[:_MOST_ROWS]
+    if len(rows) < len(result.classes):
+        print(f"the {len(rows)} worst of {len(result.classes)} classes:")
+    else:
+        rows = list(result.classes)
+    width = max(8, *(len(row.name) + 2 for row in rows))
+    print(f"{'class':<{width}}{'images':>8}{'precision':>11}{'recall':>9}{'F1':>8}  taken for")
+    for row in rows:
+        shares = f"{100 * row.precision:>11.1f}{100 * row.recall:>9.1f}{100 * row.f1:>8.1f}"
+        print(f"{row.name:<{width}}{row.images:>8,}{shares}  {row.mistaken_for}".rstrip())
+
+
+def _percent(score: "Score") -> str:
+    assert score.low is not None
+    assert score.high is not None
+    return f"{100 * score.value:.2f} ({100 * score.low:.2f} – {100 * score.high:.2f})"

@@ -1,0 +1,1 @@
+"""Runs that name what is in an image, ready to use."""

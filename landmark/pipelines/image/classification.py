@@ -1,0 +1,175 @@
+"""A loaded run of image classification: images in, ranked classes or features out, and scores."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from landmark.core.errors import UserError
+from landmark.core.runtime import choose_device
+from landmark.data.images.corpus import image_splits, open_split, read_source
+from landmark.data.images.decoding import Pixels, fit_pixels, read_image
+from landmark.data.images.files import file_splits
+from landmark.data.images.form import FILE, ImageForm
+from landmark.data.images.store import Images
+from landmark.engine.checkpoint import load_module
+from landmark.engine.run import Run
+from landmark.engine.session import load_player
+from landmark.metrics.classification import TOP, ClassificationScores, places, score_classification
+from landmark.models.vision import build_network, lay_out
+from landmark.objectives.classification import in_layout
+from landmark.pipelines.image.engine import Engine, TorchEngine
+from landmark.recipes.image_classification import ImageClassificationRun
+
+Picture = str | Path | Pixels
+"""An image as it is given: a file, or its pixels (H, W) or (H, W, 3)."""
+Count = Callable[[int], None]
+_TOGETHER = 64  # images read at a time
+
+
+class Guess(NamedTuple):
+    """A class, and how probable the network finds it."""
+
+    name: str
+    probability: float
+
+
+@dataclass(frozen=True)
+class Classified:
+    """An image's most probable classes, the best first."""
+
+    place: str
+    guesses: tuple[Guess, ...]
+    pixels: Pixels
+
+
+class ClassificationPipeline:
+    """A run's network and classes, ready to look at images."""
+
+    def __init__(
+        self, run: Run, config: ImageClassificationRun, checkpoint: str | None, device: str
+    ) -> None:
+        self.run, self.config = run, config
+        self.device = choose_device(device)
+        self.form = ImageForm.load(run.folder / FILE)
+        if len(self.form.names) != config.model.classes:
+            raise UserError(
+                f"{run.folder / FILE}: names {len(self.form.names)} classes, but the network tells "
+                f"{config.model.classes} apart: it does not belong to these weights"
+            )
+        self.checkpoint = run.find_checkpoint(checkpoint)
+        self.network = build_network(config.model).eval()
+        load_module(self.network, load_player(self.checkpoint, "model"), self.checkpoint)
+        lay_out(self.network.to(self.device))
+
+    @cached_property
+    def engine(self) -> Engine:
+        """What scores images: the network, made quick at its first use."""
+        return TorchEngine(self.network, self.device)
+
+    def classify(
+        self, images: Sequence[Picture], top: int = TOP, *, ten_crop: bool = False
+    ) -> list[Classified]:
+        """The most probable classes of each image; with `ten_crop`, by the mean of ten parts."""
+        found = []
+        for start in range(0, len(images), _TOGETHER):
+            chosen = images[start : start + _TOGETHER]
+            pixels = [self.read(image) for image in chosen]
+            probabilities = self.probabilities(pixels, ten_crop)
+            for image, seen, row in zip(chosen, pixels, probabilities, strict=True):
+                best = row.topk(min(top, len(row)))
+                pairs = zip(best.indices.tolist(), best.values.tolist(), strict=True)
+                guesses = tuple(Guess(self.form.names[number], value) for number, value in pairs)
+                found.append(Classified(_name(image), guesses, seen))
+        return found
+
+    def features(
+        self, images: Sequence[Picture], report: Count = lambda count: None
+    ) -> NDArray[np.float32]:
+        """What the last layer reads of each image: its last hidden layer. (N, F)"""
+        rows = []
+        for start in range(0, len(images), _TOGETHER):
+            chosen = images[start : start + _TOGETHER]
+            rows.append(self._features([self.read(image) for image in chosen]))
+            report(len(chosen))
+        if not rows:
+            raise UserError("there are no images")
+        return np.concatenate(rows)
+
+    def evaluate(
+        self, images: Images, *, ten_crop: bool = False, report: Count = lambda count: None
+    ) -> ClassificationScores:
+        """Name all images of a set and score the names."""
+        guesses: list[int] = []
+        ranks: list[int] = []
+        for chosen in _parts(len(images)):
+            scores = self.probabilities([images[index] for index in chosen], ten_crop)
+            labels = torch.from_numpy(images.labels[list(chosen)])
+            guesses += scores.argmax(1).tolist()
+            ranks += places(scores, labels).tolist()
+            report(len(chosen))
+        return score_classification(guesses, ranks, images.labels, self.form.names)
+
+    def read(self, image: Picture) -> Pixels:
+        """An image in the form that the network was trained on. (H, W, C)"""
+        if isinstance(image, np.ndarray):
+            if image.dtype != np.uint8 or image.ndim not in (2, 3):
+                raise UserError("pixels are bytes of shape (height, width) or (height, width, 3)")
+            return fit_pixels(image, self.form.fitting)
+        return read_image(Path(image), self.form.fitting)
+
+    def split(self, name: str) -> Images:
+        """A split of the run's own data."""
+        return open_split(self.config.data, self.run.folder, name)
+
+    @property
+    def splits(self) -> list[str]:
+        """The splits to score where none is named: what training has not seen."""
+        known = image_splits(self.config.data, _say_nothing)
+        return ["test"] if "test" in known else ["valid"]
+
+    def read_folder(self, path: Path) -> Images:
+        """Labelled images of one's own: a folder a class; of several splits, the test."""
+        splits = file_splits(path)
+        name = next(name for name in ("test", "valid", "train") if name in splits)
+        return read_source(splits[name], self.form, self.config.data.strict, _say_nothing)
+
+    @torch.inference_mode()
+    def probabilities(self, pixels: Sequence[Pixels], ten_crop: bool = False) -> Tensor:
+        """Of each class, for fitted images. (B, K)"""
+        side = self.config.model.image_size
+        if ten_crop:
+            given = self.form.ten_crops(pixels, side)
+        else:
+            given = self.form.network_input(pixels, side)
+        scores = self.engine.scores(given).float()
+        if not scores.isfinite().all():
+            raise UserError(f"{self.checkpoint}: the network's output is not finite: use another")
+        shares = scores.softmax(1).cpu()
+        return shares.view(len(pixels), -1, shares.shape[1]).mean(1)
+
+    @torch.inference_mode()
+    def _features(self, pixels: Sequence[Pixels]) -> NDArray[np.float32]:
+        given = self.form.network_input(pixels, self.config.model.image_size)
+        features = self.network.features(in_layout(given.to(self.device)))
+        found: NDArray[np.float32] = features.float().cpu().numpy()
+        return found
+
+
+def _parts(count: int) -> Iterator[range]:
+    for start in range(0, count, _TOGETHER):
+        yield range(start, min(start + _TOGETHER, count))
+
+
+def _name(image: Picture) -> str:
+    return "pixels" if isinstance(image, np.ndarray) else str(image)
+
+
+def _say_nothing(record: object) -> None:
+    return None

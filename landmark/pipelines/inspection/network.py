@@ -1,0 +1,87 @@
+"""Named networks counted, and laid beside what is published of them."""
+
+from dataclasses import dataclass
+
+import torch
+
+from landmark.models.image import ImageNetwork, ImageNetworkConfig
+from landmark.probes.anatomy import Anatomy, dissect
+from landmark.recipes.catalog import NETWORKS, Network, System, load_catalog, system_of
+from landmark.recipes.published import ERRORS, MACS, TABLES, PaperLayer, PaperTable, ReportedError
+
+
+@dataclass(frozen=True)
+class CountedLayer:
+    """A line of a published table with what our network has there."""
+
+    paper: PaperLayer
+    output: str
+    parameters: int
+    macs: int
+
+
+@dataclass(frozen=True)
+class CountedNetwork:
+    """A network, its system, and what was counted of it."""
+
+    network: Network
+    system: System
+    anatomy: Anatomy
+    counted_for: str
+    """What goes through it once, for its MACs."""
+
+    @property
+    def published_macs(self) -> int | None:
+        return MACS.get(self.network.name)
+
+    @property
+    def error(self) -> ReportedError | None:
+        return ERRORS.get(self.network.name)
+
+    @property
+    def table(self) -> PaperTable | None:
+        return TABLES.get(self.network.name)
+
+    def beside_the_paper(self) -> list[CountedLayer]:
+        """The published table of its layers, if there is one, with our counts."""
+        return [self._count(layer) for layer in self.table.layers] if self.table else []
+
+    def _count(self, layer: PaperLayer) -> CountedLayer:
+        inside = tuple(f"{module}." for module in layer.modules)
+        rows = [row for row in self.anatomy.layers if f"{row.name}.".startswith(inside)]
+        return CountedLayer(
+            layer,
+            image_shape(self.anatomy.outputs[layer.modules[-1]]),
+            sum(row.parameters for row in rows),
+            sum(row.macs for row in rows),
+        )
+
+
+def image_shape(output: tuple[int, ...]) -> str:
+    """As papers write it: (1, C, H, W) is HxWxC."""
+    _, *shape = output
+    return "x".join(str(size) for size in (*shape[1:], *shape[:1]))
+
+
+def count_network(name: str) -> CountedNetwork:
+    """Build a network of the catalogue without its numbers, and count."""
+    load_catalog()
+    network = NETWORKS[name]
+    with torch.device("meta"):
+        module = network.build()
+        anatomy = dissect(module, network.compute, network.auxiliary)
+    return CountedNetwork(network, system_of(name), anatomy, _counted_for(module))
+
+
+def count_reported() -> list[CountedNetwork]:
+    """Every network of which an error on ImageNet is published."""
+    load_catalog()
+    return [count_network(name) for name in NETWORKS if name in ERRORS]
+
+
+def _counted_for(module: torch.nn.Module) -> str:
+    if not isinstance(module, ImageNetwork):
+        return "one sequence of 128 tokens a side"
+    config = module.config
+    assert isinstance(config, ImageNetworkConfig)
+    return f"one image of {config.image_size} x {config.image_size}"

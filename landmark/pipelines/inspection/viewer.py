@@ -1,0 +1,95 @@
+"""An image network opened to look inside: its classes, and an image as it reads it."""
+
+import re
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from landmark.core.errors import UserError
+from landmark.core.registry import nearest
+from landmark.data.images.corpus import open_split
+from landmark.data.images.decoding import Fitting, Pixels, read_image
+from landmark.data.images.form import ImageForm, as_tensor, middle
+from landmark.models.image import ImageNetwork
+from landmark.pipelines.image.classification import ClassificationPipeline
+from landmark.pipelines.loading import load
+
+_OF_THE_RUN = re.compile(r"(train|valid|test):(\d+)")
+
+
+@dataclass(frozen=True)
+class View:
+    """An image as a person sees it and as the network does."""
+
+    name: str
+    shown: Tensor
+    """(C, H, W) of 0 to 1"""
+    given: Tensor
+    """(1, C, H, W), normalised"""
+    label: str | None = None
+    """Its class, where that is known."""
+
+
+class ImageViewer:
+    """A run's network and classes, and images as it reads them."""
+
+    def __init__(self, pipeline: ClassificationPipeline) -> None:
+        self.run, self.config = pipeline.run, pipeline.config
+        self.network: ImageNetwork = pipeline.network
+        self.form: ImageForm = pipeline.form
+        self.device = pipeline.device
+
+    @property
+    def side(self) -> int:
+        """Pixels a side that the network reads."""
+        return self.config.model.image_size
+
+    def view(self, image: str) -> View:
+        """A file, or an image of the run's own data: `valid:3` is its third of validation."""
+        match = _OF_THE_RUN.fullmatch(image)
+        if match and not Path(image).exists():
+            return self._own(match[1], int(match[2]))
+        return self._seen(image, read_image(Path(image), self.form.fitting))
+
+    def _own(self, split: str, number: int) -> View:
+        images = open_split(self.config.data, self.run.folder, split)
+        if not 1 <= number <= len(images):
+            raise UserError(f"{split}:{number}: the run has the images 1 to {len(images):,} there")
+        label = self.form.names[int(images.labels[number - 1])]
+        return self._seen(f"{split}:{number}", images[number - 1], label)
+
+    def _seen(self, name: str, pixels: Pixels, label: str | None = None) -> View:
+        given = self.form.network_input([pixels], self.side)
+        return View(name, self.form.restore(given)[0], given.to(self.device), label)
+
+    @torch.inference_mode()
+    def believe(self, view: View) -> Tensor:
+        """The probability of each class. (K,)"""
+        return self.network(view.given)[0].float().softmax(-1).cpu()
+
+    def class_number(self, name: str) -> int:
+        """A class by its name."""
+        if name not in self.form.names:
+            raise UserError(f"there is no class {name!r}: {nearest(name, self.form.names)}")
+        return self.form.names.index(name)
+
+
+def open_viewer(run: Path, checkpoint: str | None = None, device: str = "auto") -> ImageViewer:
+    """Open a trained run of image classification."""
+    return ImageViewer(load(run, checkpoint, device, task="image-classification"))
+
+
+def read_picture(path: Path | None, side: int | None = None, channels: int = 3) -> Tensor:
+    """A file, or the flower that scikit-learn carries, to look at. (C, H, W) of 0 to 1
+
+    `side`: the middle square of so many pixels.
+    """
+    fitting = Fitting(side, "crop", channels)
+    sample = files("sklearn.datasets.images") / "flower.jpg"
+    pixels = read_image(Path(str(sample)) if path is None else path, fitting)
+    if side is not None:
+        pixels = middle(pixels, side)
+    return as_tensor(pixels[None])[0].float() / 255

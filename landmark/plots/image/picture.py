@@ -1,0 +1,62 @@
+"""Images on axes: as they are, side by side, and under a veil of heat."""
+
+import torch
+from matplotlib.axes import Axes
+from matplotlib.image import AxesImage
+from torch import Tensor
+
+HEAT = "inferno"
+_PANEL = 48  # pixels that a panel has at least
+_AROUND = (0.85, 0.91, 1.0)
+
+
+def draw_picture(axes: Axes, image: Tensor, title: str = "") -> AxesImage:
+    """An image of 0 to 1, grey or in colour, without ticks. (C, H, W)"""
+    axes.set_axis_off()
+    if title:
+        axes.set_title(title, fontsize=8, parse_math=False)
+    shown = image[0] if len(image) == 1 else image.permute(1, 2, 0)
+    return axes.imshow(
+        shown.clamp(0, 1).numpy(), cmap="gray", vmin=0, vmax=1, interpolation="nearest"
+    )
+
+
+def draw_heat(
+    axes: Axes,
+    image: Tensor,
+    heat: Tensor,
+    title: str = "",
+    *,
+    smooth: bool = True,
+    limits: tuple[float, float] | None = None,
+    colours: str = HEAT,
+) -> AxesImage:
+    """Heat over an image that has gone grey; laid out over all of it. (C, H, W), (h, w)"""
+    height, width = image.shape[1:]
+    draw_picture(axes, image.mean(0, keepdim=True), title)
+    low, high = limits or (float(heat.min()), float(heat.max()))
+    return axes.imshow(
+        heat.numpy(),
+        cmap=colours,
+        alpha=0.6,
+        vmin=low,
+        vmax=high if high > low else low + 1,
+        extent=(-0.5, width - 0.5, height - 0.5, -0.5),
+        interpolation="bilinear" if smooth else "nearest",
+    )
+
+
+def montage(panels: Tensor, columns: int) -> Tensor:
+    """Panels in rows, enlarged pixel by pixel, pale blue around them. (N, C, h, w) -> (3, H, W)"""
+    enlarged = -(-_PANEL // panels.shape[2])
+    panels = panels.expand(-1, 3, -1, -1)
+    panels = panels.repeat_interleave(enlarged, 2).repeat_interleave(enlarged, 3)
+    count, channels, height, width = panels.shape
+    rows, gap = -(-count // columns), max(2, height // 16)
+    size = rows * (height + gap) + gap, columns * (width + gap) + gap
+    sheet = torch.tensor(_AROUND).view(channels, 1, 1).repeat(1, *size)
+    for number, panel in enumerate(panels):
+        top = gap + number // columns * (height + gap)
+        left = gap + number % columns * (width + gap)
+        sheet[:, top : top + height, left : left + width] = panel
+    return sheet

@@ -1,0 +1,201 @@
+"""Weights of torchvision and timm as runs: what is asked of their classes and images."""
+
+import json
+
+import pytest
+import torch
+from PIL import Image
+from safetensors.torch import save_file
+
+from landmark.core.errors import UserError
+from landmark.data.images.form import FILE, ImageForm
+from landmark.engine.run import Run
+from landmark.interop.image_network import Family
+from landmark.interop.torchvision import resnet_names
+from landmark.models.convolutional.resnet import ResNetConfig
+from landmark.models.vision import build_network
+from landmark.pipelines.image import importing
+from landmark.pipelines.image.importing import Preparation, import_network, read_labels
+from landmark.pipelines.loading import load
+from landmark.recipes.training import load_config
+from tests.interop.foreign_network import randomise
+from tests.torchvision_beside import torchvision
+
+transforms = torchvision.transforms
+
+SHAPE = ResNetConfig(blocks=(1, 1), width=4, bottleneck=False, classes=3, image_size=24)
+
+
+@pytest.fixture
+def known(monkeypatch):
+    """Both libraries have a small network now."""
+    family = Family({"small": SHAPE}, resnet_names, "conv1", "fc", scaled=32)
+    for library in ("torchvision", "timm"):
+        monkeypatch.setattr(f"landmark.interop.{library}.FAMILIES", (family,))
+
+
+def small_state(config=SHAPE):
+    network = randomise(build_network(config))
+    names = resnet_names(network)
+    return network, {names[ours]: tensor.clone() for ours, tensor in network.state_dict().items()}
+
+
+@pytest.fixture
+def weights(known, tmp_path):
+    network, state = small_state()
+    torch.save(state, tmp_path / "small.pth")
+    return network, tmp_path / "small.pth"
+
+
+def test_a_run_looks_at_images_as_torchvision_prepares_them(weights, tmp_path):
+    network, path = weights
+    labels = tmp_path / "names.txt"
+    labels.write_text("cat\ndog\nsnow leopard\n", encoding="utf-8")
+    run = import_network("torchvision", path, tmp_path / "run", labels=labels)
+    picture = tmp_path / "picture.png"
+    pixels = torch.randint(0, 256, (48, 66, 3), generator=torch.Generator().manual_seed(3))
+    Image.fromarray(pixels.to(torch.uint8).numpy()).save(picture)
+    steps = [transforms.Resize(32), transforms.CenterCrop(24), transforms.ToTensor()]
+    steps.append(transforms.Normalize([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]))
+    given = transforms.Compose(steps)(Image.open(picture))
+    with torch.inference_mode():
+        expected = network(given[None]).softmax(1)[0]
+    (found,) = load(run).classify([picture])
+    named = {guess.name: guess.probability for guess in found.guesses}
+    assert named == pytest.approx(
+        dict(zip(["cat", "dog", "snow leopard"], expected.tolist(), strict=True)), abs=1e-5
+    )
+
+
+def test_classes_without_names_are_counted(weights, tmp_path):
+    said = []
+    run = import_network("timm", weights[1], tmp_path / "run", report=said.append)
+    assert ImageForm.load(run / FILE).names == ("class 0", "class 1", "class 2")
+    texts = [record["text"] for record in said]
+    assert texts[0] == "note: the 3 classes have no names: --labels FILE gives them, a line each"
+    assert texts[1] == (
+        "note: small, 3 classes; images: shorter side 32, of it the middle 24 x 24, "
+        "mean 0.485, 0.456, 0.406, deviation 0.229, 0.224, 0.225"
+    )
+
+
+def test_images_may_be_prepared_otherwise(weights, tmp_path):
+    wanted = Preparation(scaled=50, image_size=40, mean=(0.5,), deviation=(0.25, 0.5, 1.0))
+    run = import_network("torchvision", weights[1], tmp_path / "run", preparation=wanted)
+    form = ImageForm.load(run / FILE)
+    assert (form.size, form.mean, form.deviation) == (50, (0.5, 0.5, 0.5), (0.25, 0.5, 1.0))
+    assert load_config(Run.open(run)).model.image_size == 40
+    run = import_network(
+        "torchvision", weights[1], tmp_path / "other", preparation=Preparation(image_size=48)
+    )
+    assert ImageForm.load(run / FILE).size == 64  # as much around it as before
+
+
+def test_grey_images_have_the_mean_of_the_colours(known, tmp_path):
+    _, state = small_state(ResNetConfig(**{**vars(SHAPE), "channels": 1}))
+    torch.save(state, tmp_path / "grey.pth")
+    form = ImageForm.load(import_network("timm", tmp_path / "grey.pth", tmp_path / "run") / FILE)
+    assert form.channels == 1
+    assert form.mean == pytest.approx((0.449,), abs=1e-6)
+
+
+def test_a_folder_of_timm_tells_how_its_images_are_prepared(known, tmp_path):
+    network, state = small_state()
+    folder = tmp_path / "theirs"
+    folder.mkdir()
+    save_file(state, folder / "model.safetensors")
+    config = {
+        "architecture": "resnet9000",
+        "pretrained_cfg": {
+            "input_size": [3, 40, 40],
+            "crop_pct": 0.8,
+            "mean": [0.1, 0.2, 0.3],
+            "std": [0.4, 0.5, 0.6],
+        },
+        "label_names": ["n1", "n2", "n3"],
+        "label_descriptions": {"n1": "one", "n2": "two"},
+    }
+    (folder / "config.json").write_text(json.dumps(config))
+    run = import_network("timm", folder, tmp_path / "run")
+    form = ImageForm.load(run / FILE)
+    assert form.names == ("one", "two", "n3")
+    assert (form.size, form.mean, form.deviation) == (50, (0.1, 0.2, 0.3), (0.4, 0.5, 0.6))
+    pipeline = load(run)
+    assert pipeline.config.model.image_size == 40
+    assert torch.equal(
+        pipeline.network.get_parameter("classifier.weight"),
+        network.get_parameter("classifier.weight"),
+    )
+    (folder / "config.json").write_text(json.dumps({"pretrained_cfg": {"input_size": 3}}))
+    with pytest.raises(UserError, match="not as timm writes it"):
+        import_network("timm", folder, tmp_path / "other")
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(UserError, match=r"neither model.safetensors nor pytorch_model.bin"):
+        import_network("timm", folder, tmp_path / "other")
+    assert not (tmp_path / "other").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.txt", "tench\r\ngold fish \n\n"),
+        ("a.json", '["tench", "gold fish"]'),
+        ("a.json", '{"0": ["n01440764", "tench"], "1": ["n01443537", "gold fish"]}'),
+        ("a.json", '{"1": "gold fish", "0": "tench"}'),
+        ("a.json", '{"gold fish": 1, "tench": 0}'),
+    ],
+    ids=["lines", "list", "pairs", "numbered", "turned"],
+)
+def test_names_of_classes_are_read_in_every_usual_form(name, text, tmp_path):
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    assert read_labels(tmp_path / name) == ["tench", "gold fish"]
+
+
+def test_faults_leave_nothing_behind(weights, tmp_path):
+    path, run = weights[1], tmp_path / "run"
+    (tmp_path / "two.txt").write_text("a\nb\n")
+    (tmp_path / "gap.txt").write_text("a\n\nb\n")
+    for name, text in (("odd.json", "[1, 2, 3]"), ("far.json", '{"7": "a"}'), ("no.json", "{")):
+        (tmp_path / name).write_text(text)
+
+    def refused(words, **options):
+        with pytest.raises(UserError, match=words):
+            import_network("torchvision", path, run, **options)
+        assert not run.exists()
+
+    refused("names 2 classes, but the network tells 3", labels=tmp_path / "two.txt")
+    refused("line 2 is empty", labels=tmp_path / "gap.txt")
+    for name in ("odd.json", "far.json", "no.json"):
+        refused("is no list of names", labels=tmp_path / name)
+    refused("No such file", labels=tmp_path / "none.json")
+    refused("2 numbers for images of 3 channels", preparation=Preparation(mean=(0.5, 0.5)))
+    refused("must be above 0", preparation=Preparation(deviation=(0.0,)))
+    refused("has no middle of 24", preparation=Preparation(scaled=20))
+    refused("no network 'large' can be imported", network="large")
+    monkey = small_state(ResNetConfig(**{**vars(SHAPE), "channels": 4}))[1]
+    torch.save(monkey, path)
+    refused("images of 4 channels: only 1 and 3")
+    run.mkdir()
+    (run / "mine").write_text("")
+    with pytest.raises(UserError, match="exists: --run names another folder"):
+        import_network("torchvision", path, run)
+
+
+def test_a_size_that_dense_layers_cannot_read_is_refused(tmp_path, monkeypatch):
+    from landmark.interop.torchvision import FAMILIES
+    from landmark.models.convolutional.vgg import VGGConfig
+
+    shape = VGGConfig(layout="a", width=4, dense_width=8, classes=3, image_size=64)
+    names = next(family.names for family in FAMILIES if "vgg-a" in family.variants)
+    family = Family({"narrow": shape}, names, "features.0", "classifier.6")
+    monkeypatch.setattr("landmark.interop.torchvision.FAMILIES", (family,))
+    network = build_network(shape)
+    torch.save({names(network)[n]: t for n, t in network.state_dict().items()}, tmp_path / "a.pth")
+    with pytest.raises(UserError, match="narrow reads images of 64 pixels a side, not 96"):
+        import_network(
+            "torchvision",
+            tmp_path / "a.pth",
+            tmp_path / "r",
+            preparation=Preparation(image_size=96),
+        )
+    assert importing.LIBRARIES.keys() == {"torchvision", "timm"}
