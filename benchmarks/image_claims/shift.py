@@ -12,6 +12,7 @@ import json
 import sys
 from pathlib import Path
 
+import numpy as np
 import torch
 from claim import Build, Claim, Row, building, say, try_claim
 from matplotlib.figure import Figure
@@ -106,7 +107,7 @@ def measure(folder: Path, build: Build | None) -> list[float]:
     with building(build):
         viewer = open_viewer(folder, device="cpu")
     images = open_split(viewer.config.data, folder, "valid")
-    pixels = torch.cat([as_tensor(images[number][None]) for number in range(len(images))])
+    pixels = as_tensor(np.stack([images[number] for number in range(len(images))]))
     return accuracies(viewer, pixels, torch.from_numpy(images.labels))
 
 

@@ -82,7 +82,10 @@ def torchvision(
 @app.command("timm")
 def timm(
     path: Annotated[
-        Path, typer.Argument(help="A state dict of timm, or a folder with its config.json.")
+        str,
+        typer.Argument(
+            help="A state dict of timm, a folder with its config.json, or a name on the Hub."
+        ),
     ],
     run: Target = None,
     network: Network = None,
@@ -98,7 +101,7 @@ def timm(
 
 def _import_network(
     library: str,
-    path: Path,
+    path: str | Path,
     run: Path | None,
     network: str | None,
     labels: Path | None,

@@ -53,13 +53,18 @@ class Family:
     adapt: Callable[[ImageNetworkConfig, State], ImageNetworkConfig] = _as_it_is
     """What else of the shape the file decides."""
 
+    @property
+    def ends(self) -> tuple[str, str]:
+        """Where images come in, and where classes come out."""
+        return self.first, self.head
+
     def could_be(self, state: State) -> bool:
         """Whether a file has the two ends of such a network."""
-        return all(f"{layer}.weight" in state for layer in (self.first, self.head))
+        return all(f"{layer}.weight" in state for layer in self.ends)
 
     def fitted(self, config: ImageNetworkConfig, state: State) -> ImageNetworkConfig:
         """A configuration for the file's classes and channels."""
-        first, head = (state[f"{layer}.weight"] for layer in (self.first, self.head))
+        first, head = (state[f"{layer}.weight"] for layer in self.ends)
         if head.ndim > 1 and len(head) > 1:  # other shapes are faults that comparing will name
             config = dataclasses.replace(config, classes=head.shape[0])
         if first.ndim == 4 and first.shape[1]:
@@ -101,10 +106,13 @@ def read_network(
     if wanted is not None and wanted not in known:
         raise UserError(f"no network {wanted!r} can be imported: {nearest(wanted, known)}")
     candidates = [wanted] if wanted else [n for n, f in known.items() if f.could_be(state)]
-    if not candidates or not known[candidates[0]].could_be(state):
+    if wanted and not known[wanted].could_be(state):
+        end = next(layer for layer in known[wanted].ends if f"{layer}.weight" not in state)
+        raise UserError(f"{where}: as {wanted}, the file lacks '{end}.weight'")
+    if not candidates:
         raise UserError(
-            f"{where}: does not hold {'the weights of ' + wanted if wanted else 'a known network'} "
-            f"(it begins with {next(iter(state))!r}): known are {', '.join(known)}"
+            f"{where}: does not hold a known network (it begins with {next(iter(state))!r}): "
+            f"known are {', '.join(known)}"
         )
     closest: tuple[int, str, str] | None = None
     for name in candidates:

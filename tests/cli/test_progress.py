@@ -37,6 +37,11 @@ def test_a_text_is_counted_in_what_the_model_reads(shown):
     ]
 
 
+def test_images_are_counted_by_what_a_pass_is(shown):
+    data = {"kind": "data", "images": 12000, "valid_images": 500, "batches": 94}
+    assert shown(data) == ["12,000 images to train on, 500 to validate; 94 updates a pass"]
+
+
 def test_without_a_terminal_each_record_of_the_log_is_a_plain_line(shown):
     steps = [{"kind": "step", "step": step} for step in range(1, 50)]
     lines = shown(*steps, TRAIN)

@@ -57,7 +57,17 @@ def check_every_way() -> None:
                 assert (mine.grad is None) == (reference.grad is None), (name, key)
                 if mine.grad is not None:
                     torch.testing.assert_close(mine.grad, reference.grad, msg=f"{name}: {key}")
+        check_order_in_memory()
         print("all equal")
+
+
+def check_order_in_memory() -> None:
+    """The fused optimisers take for granted that a gradient lies as its parameter does."""
+    kernel = nn.Parameter(torch.randn(4, 3, 2, 2).to(memory_format=torch.channels_last))
+    kernel.grad = (torch.arange(48.0) * (1 + distributed.rank())).view(4, 3, 2, 2)
+    distributed.sum_gradients([kernel])
+    assert kernel.grad.stride() == kernel.stride()
+    torch.testing.assert_close(kernel.grad, 3 * torch.arange(48.0).view(4, 3, 2, 2))
 
 
 def test_no_way_of_calling_a_model_skips_the_exchange():

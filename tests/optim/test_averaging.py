@@ -98,3 +98,23 @@ def test_average_weights_keeps_types_and_inputs_and_does_not_lose_small_parts() 
     double = {"a": torch.tensor([1.0], dtype=torch.float64)}
     average_weights([double, double])
     assert double["a"].item() == 1.0
+
+
+def test_what_batch_norms_measured_is_averaged_with_the_weights() -> None:
+    torch.manual_seed(0)
+    module = nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2))
+    module.register_buffer("unsaved", torch.zeros(1), persistent=False)
+    average = MovingAverage({"model": module}, 0.5)
+    expected, norm = module[1].running_var.clone(), module[1]
+    for update in range(1, 4):
+        module(torch.randn(8, 3) * update)
+        average.update()
+        decay = min(0.5, (1 + update) / (10 + update))
+        expected = decay * expected + (1 - decay) * norm.running_var
+        torch.testing.assert_close(average.average["model.1.running_var"], expected)
+    live = norm.running_var.clone()
+    with average.in_place():
+        torch.testing.assert_close(norm.running_var, expected)
+    assert torch.equal(norm.running_var, live)
+    counts = {"model.1.num_batches_tracked", "model.unsaved"}  # no numbers to average
+    assert not counts & average.average.keys()

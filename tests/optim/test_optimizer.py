@@ -46,6 +46,9 @@ REFERENCES = {
     "sgd with momentum": lambda p: torch.optim.SGD(
         p, lr=0, momentum=0.9, weight_decay=0.1, fused=False
     ),
+    "sgd after Nesterov": lambda p: torch.optim.SGD(
+        p, lr=0, momentum=0.9, nesterov=True, fused=False
+    ),
 }
 CONFIGS = {
     "adam": OptimizerConfig(),
@@ -53,6 +56,7 @@ CONFIGS = {
     "adamw": OptimizerConfig(name="adamw", weight_decay=0.1),
     "sgd": OptimizerConfig(name="sgd"),
     "sgd with momentum": OptimizerConfig(name="sgd", momentum=0.9, weight_decay=0.1),
+    "sgd after Nesterov": OptimizerConfig(name="sgd", momentum=0.9, nesterov=True),
 }
 
 
@@ -149,3 +153,52 @@ def test_the_state_of_another_model_is_refused() -> None:
 def test_values_out_of_range_are_refused(values: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="validation error"):
         OptimizerConfig(**values)
+
+
+def kernels(memory_format: torch.memory_format) -> nn.Module:
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Conv2d(3, 4, 3), nn.Conv2d(4, 5, 3)).to(memory_format=memory_format)
+
+
+def look(model: nn.Module, step: int, update) -> None:
+    images = torch.randn(2, 3, 7, 7, generator=torch.Generator().manual_seed(step))
+    model.zero_grad()
+    model(images).square().mean().backward()
+    update()
+
+
+@pytest.mark.parametrize("method", ["adam", "sgd with momentum"])
+def test_a_state_goes_on_with_kernels_in_another_order_in_memory(method: str) -> None:
+    """It is saved row by row; fused kernels would take it for channels-last without a word."""
+    ours_, plain = kernels(torch.channels_last), kernels(torch.contiguous_format)
+    reference = ours(plain, CONFIGS[method])
+    first = ours(ours_, CONFIGS[method])
+    for step in (1, 2):
+        for optimizer, model in ((first, ours_), (reference, plain)):
+            optimizer.set_rate(step)
+            look(model, step, optimizer.torch.step)
+    saved = {name: value.contiguous() for name, value in first.state_dict().items()}
+    second = ours(ours_, CONFIGS[method])
+    second.load_state_dict(saved)
+    for optimizer, model in ((second, ours_), (reference, plain)):
+        optimizer.set_rate(3)
+        look(model, 3, optimizer.torch.step)
+    for name, value in plain.state_dict().items():
+        torch.testing.assert_close(ours_.state_dict()[name], value, rtol=1e-4, atol=1e-6)
+
+
+def test_frozen_parameters_are_left_alone() -> None:
+    model = network()
+    model[0].requires_grad_(False)
+    optimizer = ours(model, OptimizerConfig(weight_decay=0.5))
+    assert optimizer.names == ["2.weight", "2.bias"]
+    before = copy.deepcopy(model.state_dict())
+    step_ours(optimizer, model, 1)
+    for name, value in model.state_dict().items():
+        assert torch.equal(value, before[name]) == name.startswith("0.")
+
+
+def test_looking_ahead_needs_momentum() -> None:
+    for values in ({"name": "sgd"}, {"name": "adam", "momentum": 0.9}):
+        with pytest.raises(ValueError, match="nesterov needs name sgd and a momentum"):
+            OptimizerConfig(**values, nesterov=True)

@@ -12,7 +12,7 @@ from typing import Any
 from landmark.core.configuration import fingerprint
 from landmark.core.errors import UserError
 from landmark.data.images.decoding import BrokenImageError
-from landmark.data.text_file import digest_file
+from landmark.data.text_file import digest_file, is_valid
 
 ZIP, TAR = (".zip",), (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 _MOST_BYTES = 1 << 28  # of one file: more is no image, but an attempt to fill the memory
@@ -43,6 +43,8 @@ class Collection(ABC):
         return str(self.path / name)
 
     def _add(self, name: str, size: int) -> None:
+        if not is_valid(name):
+            raise UserError(f"{self.path}: the name {name!r} is not valid UTF-8: change it")
         path = PurePosixPath(name)
         if not any(part.startswith((".", "__MACOSX")) for part in path.parts):
             self.files[str(path)] = size
@@ -64,7 +66,13 @@ class Folder(Collection):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
+        seen = set()
         for top, folders, files in os.walk(path, followlinks=True):
+            here = os.stat(top)
+            if (here.st_dev, here.st_ino) in seen:  # a link leads back
+                folders.clear()
+                continue
+            seen.add((here.st_dev, here.st_ino))
             folders[:] = sorted(name for name in folders if not name.startswith((".", "__MACOSX")))
             within = PurePosixPath(Path(top).relative_to(path).as_posix())
             self.folders.update(str(within / name) for name in folders)
@@ -98,14 +106,14 @@ class Zip(Collection):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self._opened: tuple[int, zipfile.ZipFile] | None = None
-        self._sums = {}
+        self._members: dict[str, zipfile.ZipInfo] = {}
         for member in self._archive().infolist():
-            if member.is_dir():
-                folder = PurePosixPath(member.filename)
-                self._add_folders(folder / "_")
+            name = member.filename.replace("\\", "/")  # as some programs write it
+            if name.endswith("/"):
+                self._add_folders(PurePosixPath(name) / "_")
             else:
-                self._add(member.filename, member.file_size)
-                self._sums[member.filename] = member.CRC
+                self._add(name, member.file_size)
+                self._members[str(PurePosixPath(name))] = member
         self.files = dict(sorted(self.files.items()))
 
     def _archive(self) -> zipfile.ZipFile:
@@ -119,14 +127,14 @@ class Zip(Collection):
     def read(self, name: str) -> bytes:
         self._check_length(name)
         try:
-            return self._archive().read(name)
+            return self._archive().read(self._members[name])
         except RuntimeError:
             raise UserError(f"{self.path}: is locked by a password: unpack it yourself") from None
         except (zipfile.BadZipFile, OSError, EOFError, NotImplementedError, ValueError) as error:
             raise BrokenImageError(f"{self.place(name)}: cannot be read: {error}") from None
 
     def digest(self) -> str:
-        return fingerprint(sorted(self._sums.items()))
+        return fingerprint(sorted((name, found.CRC) for name, found in self._members.items()))
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_opened": None}

@@ -193,37 +193,42 @@ def _moved(images: Tensor, config: AugmentConfig, draws: Draws) -> Tensor:
 
 
 def _jittered(images: Tensor, config: AugmentConfig, draws: Draws) -> Tensor:
-    """Brightness, contrast, saturation and hue, in this order."""
+    """Brightness, contrast, saturation and hue, in this order.
 
-    def factor(use: str, most: float) -> Tensor:
-        return _tensor(draws.between(use, 1 - most, 1 + most)).view(-1, 1, 1, 1)
-
-    if config.brightness:
-        images = images * factor("brightness", config.brightness)
-    if config.contrast:
-        middle = _grey(images).mean(dim=(2, 3), keepdim=True)
-        images = torch.lerp(middle, images, factor("contrast", config.contrast))
-    if config.saturation:
-        images = torch.lerp(_grey(images), images, factor("saturation", config.saturation))
+    Each maps colours linearly, so together they are one matrix and one shift for an image.
+    """
+    count, channels, height, width = images.shape
+    grey = np.array(_GREY if channels == 3 else (1.0,))  # how bright a colour is to the eye
+    brightness, contrast, saturation = (
+        draws.between(use, 1 - most, 1 + most)[:, None]
+        for use, most in (
+            ("brightness", config.brightness),
+            ("contrast", config.contrast),
+            ("saturation", config.saturation),
+        )
+    )
+    middle = brightness * (images.mean((2, 3)).numpy() @ grey)[:, None]
+    matrix = (brightness * contrast)[:, :, None] * np.eye(channels)
+    shift = np.repeat((1 - contrast) * middle, channels, axis=1)
+    paler = saturation[:, :, None] * np.eye(channels) + (1 - saturation)[:, :, None] * grey
+    matrix, shift = paler @ matrix, np.einsum("bij,bj->bi", paler, shift)
     if config.hue:
-        turned = _hue_turns(2 * np.pi * draws.between("hue", -config.hue, config.hue))
-        images = torch.einsum("bij,bjhw->bihw", turned, images)
-    return images.clamp(0, 1)
+        turn = _hue_turns(2 * np.pi * draws.between("hue", -config.hue, config.hue))
+        matrix, shift = turn @ matrix, np.einsum("bij,bj->bi", turn, shift)
+    pixels = images.permute(0, 2, 3, 1).reshape(count, height * width, channels)
+    changed = torch.baddbmm(_tensor(shift)[:, None], pixels, _tensor(matrix).transpose(1, 2))
+    return changed.clamp_(0, 1).view(count, height, width, channels).permute(0, 3, 1, 2)
 
 
-def _grey(images: Tensor) -> Tensor:
-    """How bright each pixel is to the eye. (B, 1, H, W)"""
-    if images.shape[1] == 1:
-        return images
-    return (images * torch.tensor(_GREY).view(3, 1, 1)).sum(dim=1, keepdim=True)
-
-
-def _hue_turns(angles: NDArray[np.float64]) -> Tensor:
+def _hue_turns(angles: NDArray[np.float64]) -> NDArray[np.float64]:
     """Turns of the colour cube about its grey diagonal, by Rodrigues' formula. (B, 3, 3)"""
     axis = np.full(3, 3**-0.5)
     cross = np.array([[0, -1, 1], [1, 0, -1], [-1, 1, 0]]) * 3**-0.5
     cosine, sine = np.cos(angles)[:, None, None], np.sin(angles)[:, None, None]
-    return _tensor(cosine * np.eye(3) + sine * cross + (1 - cosine) * np.outer(axis, axis))
+    turns: NDArray[np.float64] = (
+        cosine * np.eye(3) + sine * cross + (1 - cosine) * np.outer(axis, axis)
+    )
+    return turns
 
 
 def cut_out(images: Tensor, size: int, draws: Draws) -> Tensor:

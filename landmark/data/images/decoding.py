@@ -122,6 +122,10 @@ def _too_large(place: str, size: str = "") -> BrokenImageError:
 
 def _eight_bits(image: Image.Image, place: str) -> Image.Image:
     """Grey or RGB of 8 bits, whatever it was."""
+    if image.mode in ("LA", "La", "PA", "RGBA", "RGBa") or "transparency" in image.info:
+        image = image.convert("RGBA")
+        white = Image.new("RGBA", image.size, "white")
+        return Image.alpha_composite(white, image).convert("RGB")
     if image.mode in ("L", "RGB"):
         return image
     if image.mode == "1":
@@ -131,10 +135,6 @@ def _eight_bits(image: Image.Image, place: str) -> Image.Image:
         return Image.fromarray((values // _WIDE).astype(np.uint8))
     if image.mode == "F":
         raise BrokenImageError(f"{place}: has floating-point pixels: save it with 8 bits")
-    if image.mode in ("LA", "La", "PA", "RGBA", "RGBa") or "transparency" in image.info:
-        image = image.convert("RGBA")
-        white = Image.new("RGBA", image.size, "white")
-        return Image.alpha_composite(white, image).convert("RGB")
     return image.convert("RGB")
 
 

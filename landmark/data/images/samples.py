@@ -1,5 +1,6 @@
 """Images as samples: shuffled batches of one size, varied for training, normalised."""
 
+import math
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -60,16 +61,20 @@ class ImageSamples:
             augment.check(form.channels)
         self.images, self.form, self.config = images, form, config
         self.image_size, self.seed, self.augment, self.strict = image_size, seed, augment, strict
+        self._named: set[int] = set()
         self.colours = np.array(form.colours or np.zeros((0, form.channels)))
 
     def plan(self, epoch: int) -> list[NDArray[np.int64]]:
-        """Shuffled for training, else in order; the last batch may be smaller."""
-        count, size = len(self.images), self.config.size
+        """Shuffled for training, else in order; batches differ by one image at most.
+
+        A last batch of what is left could be of one image, which batch norm cannot learn from.
+        """
+        count = len(self.images)
         order = np.arange(count)
         if self.augment:
             random = np.random.default_rng(derive_seed(self.seed, "order", epoch))
             order = random.permutation(count)
-        return [order[start : start + size] for start in range(0, count, size)]
+        return np.array_split(order, math.ceil(count / self.config.size))
 
     def collate(self, epoch: int, samples: Sequence[int]) -> ImageBatch:
         chosen, pixels = self._read(np.asarray(samples, np.int64))
@@ -125,7 +130,9 @@ class ImageSamples:
             except BrokenImageError as error:
                 if self.strict:
                     raise
-                print(f"warning: {error}: left out", file=sys.stderr, flush=True)
+                if sample not in self._named:  # once a process, not once an epoch
+                    print(f"warning: {error}: left out", file=sys.stderr, flush=True)
+                    self._named.add(sample)
                 if instead is not None:
                     pixels.append(self.images[int(instead[position])])
                     found.append(int(instead[position]))

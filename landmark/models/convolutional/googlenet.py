@@ -8,6 +8,7 @@ must neither vanish nor grow. The mean of the last maps is taken at any size. Th
 dense layers are sized from `image_size` by arithmetic; torchvision's average to 4x4 at any size.
 """
 
+import dataclasses
 from collections import OrderedDict
 from itertools import count
 from typing import Annotated, ClassVar, Literal
@@ -68,7 +69,7 @@ class GoogLeNet(ImageNetwork):
 
     def __init__(self, config: GoogLeNetConfig) -> None:
         super().__init__()
-        check_size(type(self), config)
+        check_size(type(self), config, dataclasses.replace(config, auxiliary=False))
         self.config = config
         self.stem = _build_stem(config)
         parts: OrderedDict[str, nn.Module] = OrderedDict()

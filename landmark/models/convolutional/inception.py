@@ -8,6 +8,7 @@ arXiv 1512.00567, the network of table 1's last lines as Google published it and
 it, with one auxiliary head, which here averages maps of any size.
 """
 
+import dataclasses
 from collections import OrderedDict
 from typing import Annotated, ClassVar, Literal
 
@@ -103,7 +104,7 @@ class InceptionV3(ImageNetwork):
 
     def __init__(self, config: InceptionV3Config) -> None:
         super().__init__()
-        check_size(type(self), config)
+        check_size(type(self), config, dataclasses.replace(config, auxiliary=False))
         self.config = config
         self.stem = build_stem(config.channels)
         blocks: dict[str, nn.Module] = {

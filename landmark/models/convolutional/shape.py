@@ -31,14 +31,24 @@ def smallest_side(windows: Sequence[Window]) -> int:
     return size
 
 
-def check_size(network: type[ImageNetwork], config: ImageNetworkConfig) -> None:
-    """Refuse a configuration whose images would vanish on the way."""
+def check_size(
+    network: type[ImageNetwork],
+    config: ImageNetworkConfig,
+    without_heads: ImageNetworkConfig | None = None,
+) -> None:
+    """Refuse a configuration whose images would vanish on the way.
+
+    Auxiliary heads may need larger images than the rest: then what it would be without them.
+    """
     smallest = network.smallest(config)
-    if config.image_size < smallest:
-        raise UserError(
-            f"image_size is {config.image_size}, too small for {network.__name__}: "
-            f"it needs images of at least {smallest} pixels a side"
-        )
+    if config.image_size >= smallest:
+        return
+    bare = smallest if without_heads is None else network.smallest(without_heads)
+    or_else = f", or {bare} with auxiliary=false" if bare < smallest else ""
+    raise UserError(
+        f"image_size is {config.image_size}, too small for {network.__name__}: "
+        f"it needs images of at least {smallest} pixels a side{or_else}"
+    )
 
 
 def fit(maps: Tensor, side: int) -> Tensor:

@@ -92,6 +92,15 @@ class Tower(nn.Module):
         return maps
 
 
+def _tower_of(network: AlexNet, which: int) -> Tower:
+    """With half of a network's numbers, which stay its own."""
+    with torch.device("meta"):
+        tower = Tower(network.config, which)
+    own = half_state(network.state_dict(), which)
+    tower.load_state_dict({name: part.clone() for name, part in own.items()}, assign=True)
+    return tower.train(network.training)
+
+
 class TwoDeviceAlexNet(nn.Module):
     """Both towers in one process, each on its device; scores come out on the first."""
 
@@ -102,9 +111,7 @@ class TwoDeviceAlexNet(nn.Module):
         self.devices = [torch.device(device) for device in devices]
         self.towers = nn.ModuleList()
         for which, device in enumerate(self.devices):
-            tower = Tower(network.config, which)
-            tower.load_state_dict(half_state(network.state_dict(), which))
-            self.towers.append(tower.to(device))
+            self.towers.append(_tower_of(network, which).to(device))
 
     def forward(self, images: Tensor) -> Tensor:
         """(B, C, H, W) -> (B, K)"""
@@ -137,8 +144,7 @@ class TowerProcess(nn.Module):
                 f"AlexNet's towers take two processes, not {dist.get_world_size(group)}"
             )
         self.group = group
-        self.tower = Tower(network.config, dist.get_rank(group))
-        self.tower.load_state_dict(half_state(network.state_dict(), self.tower.which))
+        self.tower = _tower_of(network, dist.get_rank(group))
 
     def forward(self, images: Tensor) -> Tensor:
         """(B, C, H, W) -> (B, K)"""

@@ -20,6 +20,7 @@ from landmark.layers.folding import fold
 from landmark.layers.layout import store_by_columns
 from landmark.models.image import ImageNetwork
 from landmark.models.transformer.vit import ViT
+from landmark.models.vision import lay_out
 
 
 class Engine(Protocol):
@@ -34,8 +35,7 @@ class TorchEngine:
 
     def __init__(self, network: ImageNetwork, device: torch.device | None = None) -> None:
         self.device = device or torch.device("cpu")
-        self.network = fold(network).requires_grad_(False)
-        self.network.to(self.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self.network = lay_out(fold(network).requires_grad_(False).to(self.device))
         if self.device.type == "cpu" and not isinstance(network, ViT):  # whose inputs are many
             store_by_columns(self.network)
         self._run: Any = self.network

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from landmark.core.storage import signed
 from landmark.data.images.corpus import ImageDataConfig
 from landmark.data.images.form import FILE, ImageForm
 from landmark.data.text_file import read_lines
+from landmark.interop.huggingface.download import fetch_model
 from landmark.interop.huggingface.folder import CONFIG, PICKLE, SAFETENSORS, read_json
 from landmark.interop.image_network import Recognised
 from landmark.interop.tensor_file import read_state
@@ -25,6 +27,8 @@ from landmark.recipes.image_classification import ImageClassificationRun
 
 Report = Callable[[Mapping[str, Any]], None]
 LIBRARIES = {"torchvision": read_torchvision, "timm": read_timm}
+_IS_HUB_NAME = re.compile(r"[A-Za-z0-9][\w-]*/[A-Za-z0-9][\w.-]*(?<!\.pth)(?<!\.bin)(?<!tensors)")
+"""As timm/resnet50.a1_in1k; a file of weights that is not there is none."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +51,7 @@ class Preparation:
 
 def import_network(
     library: str,
-    source: Path,
+    source: str | Path,
     run: Path | None = None,
     *,
     network: str | None = None,
@@ -55,17 +59,20 @@ def import_network(
     preparation: Preparation | None = None,
     report: Report = lambda record: None,
 ) -> Path:
-    """Make a run of a file of weights, or of a folder as timm saves one; returns its folder."""
-    target = free_folder(run, source.resolve().stem)
-    file, said, names = source, Preparation(), None
-    if library == "timm" and source.is_dir():
-        file, said, names = _read_folder(source)
-    found = LIBRARIES[library](read_state(file), source, network)
+    """Make a run of a file of weights; of timm's, also of a folder or a name on the Hub."""
+    given = Path(source)
+    target = free_folder(run, given.resolve().name.removesuffix(given.suffix * given.is_file()))
+    if library == "timm" and not given.exists() and _IS_HUB_NAME.fullmatch(str(source)):
+        given = fetch_model(str(source), report)
+    file, said, names = given, Preparation(), None
+    if library == "timm" and given.is_dir():
+        file, said, names = _read_folder(given)
+    found = LIBRARIES[library](read_state(file), given, network)
     classes = found.config.classes
     names = read_labels(labels) if labels else names
     if names is not None and len(names) != classes:
         raise UserError(
-            f"{labels or source / CONFIG}: names {len(names)} classes, but the network tells "
+            f"{labels or given / CONFIG}: names {len(names)} classes, but the network tells "
             f"{classes} apart"
         )
     if names is None:

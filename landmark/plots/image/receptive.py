@@ -17,16 +17,19 @@ _BOXES = 8
 
 
 def chosen(layers: Sequence[FieldLayer], most: int = _BOXES) -> list[FieldLayer]:
-    """Layers at which the field has grown, evenly from first to last."""
-    grown = [
-        layer
-        for before, layer in zip([None, *layers], layers, strict=False)
-        if before is None or layer.field != before.field
-    ]
+    """Layers that see more than any before them, evenly from first to last."""
+    grown: list[FieldLayer] = []
+    for layer in layers:
+        if not grown or _widest(layer) > _widest(grown[-1]):
+            grown.append(layer)
     if len(grown) <= most:
         return grown
     steps = (len(grown) - 1) / (most - 1)
     return [grown[round(number * steps)] for number in range(most)]
+
+
+def _widest(layer: FieldLayer) -> int:
+    return max(layer.field.height.size, layer.field.width.size)
 
 
 def save_fields(
@@ -64,7 +67,7 @@ def _draw_bars(
     sides: Sequence[int],
     colours: Mapping[str, str],
 ) -> None:
-    sizes = [max(layer.field.height.size, layer.field.width.size) for layer in layers]
+    sizes = [_widest(layer) for layer in layers]
     shades = [colours.get(layer.name, "0.8") for layer in layers]
     axes.barh(range(len(layers)), sizes, color=shades)
     axes.axvline(max(sides), color="0.3", linewidth=1, linestyle="--", label="the whole image")

@@ -75,7 +75,7 @@ _PIXEL = Field(Axis(1, 1, 0), Axis(1, 1, 0))
 def receptive_fields(model: nn.Module, shape: tuple[int, int, int]) -> list[FieldLayer]:
     """Of every layer that convolves or changes the field, in the order of computing.
 
-    shape: channels, height, width of an image.
+    A block where branches meet comes after them. shape: channels, height, width of an image.
     """
     model = copy.deepcopy(model).to("meta", torch.float32).eval()
     image = torch.empty(1, *shape, device="meta")
@@ -94,14 +94,16 @@ def receptive_fields(model: nn.Module, shape: tuple[int, int, int]) -> list[Fiel
             field = tracer.union([output])
             if field is None or as_map(output, 1) is None or not field.height.step:
                 return
-            if isinstance(module, nn.Conv2d) or field != before[name]:
+            inner = any(True for _ in module.children())
+            known = next(reversed(found.values())).field if found else None
+            if field != known if inner else isinstance(module, nn.Conv2d) or field != before[name]:
                 height, width = output.shape[-2:]
                 found[name] = FieldLayer(name, type(module).__name__, (height, width), field)
 
         return note
 
     for name, module in model.named_modules():
-        if name and not any(True for _ in module.children()):
+        if name:
             module.register_forward_pre_hook(enter(name))
             module.register_forward_hook(leave(name))
     with torch.no_grad(), tracer:

@@ -33,9 +33,12 @@ _PHOTOGRAPHS = AugmentConfig(
 )
 """So is a flower in another light, seen in the mirror, in parts, or through another."""
 _SMOOTHED = ClassificationConfig(label_smoothing=0.1)
-_DESCENT = OptimizerConfig(
-    name="sgd", momentum=0.9, nesterov=True, weight_decay=5e-4, decay="matrices"
-)
+
+
+def _descent(weight_decay: float = 5e-4) -> OptimizerConfig:
+    return OptimizerConfig(
+        name="sgd", momentum=0.9, nesterov=True, weight_decay=weight_decay, decay="matrices"
+    )
 
 
 def _adam(weight_decay: float = 0.0) -> OptimizerConfig:
@@ -155,7 +158,7 @@ def lenet5_mnist() -> ImageClassificationRun:
 def best_mnist() -> ImageClassificationRun:
     return _mnist(
         ResNet9Config(channels=1, image_size=28, width=16, blocks=(1, 1, 1)),
-        _DESCENT,
+        _descent(),
         0.1,
         epochs=18,
         augment=AugmentConfig(rotation=12.0, zoom=0.12, shear=8.0, shift=2.0, elastic=0.5),
@@ -165,7 +168,7 @@ def best_mnist() -> ImageClassificationRun:
 
 @recipe("resnet-cifar", system="resnet", summary="the quarter of CIFAR-10, quickly: 45 minutes")
 def resnet_cifar() -> ImageClassificationRun:
-    return _cifar(ResNet9Config(width=32, blocks=(1, 1, 1)), _DESCENT, 0.1, epochs=35)
+    return _cifar(ResNet9Config(width=32, blocks=(1, 1, 1)), _descent(), 0.2, epochs=35)
 
 
 @recipe("resnet20-cifar", system="resnet", summary="the paper's ResNet-20 on the same quarter")
@@ -179,7 +182,7 @@ def resnet20_cifar() -> ImageClassificationRun:
         stem="cifar",
         shortcut="A",
     )
-    return _cifar(shape, _DESCENT, 0.1, epochs=60)
+    return _cifar(shape, _descent(), 0.1, epochs=60)
 
 
 @recipe("nin-cifar", system="nin", summary="Network in Network on the quarter of CIFAR-10")
@@ -192,7 +195,7 @@ def vgg_cifar() -> ImageClassificationRun:
     shape = VGGConfig(
         classes=10, image_size=32, layout="a", width=32, dense_width=256, batch_norm=True
     )
-    return _cifar(shape, _DESCENT, 0.05, epochs=40)
+    return _cifar(shape, _descent(), 0.05, epochs=40)
 
 
 @recipe("highway-cifar", system="highway", summary="19 gated layers on the quarter of CIFAR-10")
@@ -246,7 +249,7 @@ def _small_photograph(classes: int) -> ResNet9Config:
 
 @recipe("resnet-flowers", system="resnet", summary="five kinds of flower, from scratch: 30 minutes")
 def resnet_flowers() -> ImageClassificationRun:
-    return _photographs(_FLOWERS, _small_photograph(5), _DESCENT, 0.05, epochs=80)
+    return _photographs(_FLOWERS, _small_photograph(5), _descent(1e-3), 0.1, epochs=80)
 
 
 @recipe("alexnet-flowers", system="alexnet", summary="a narrow AlexNet on five kinds of flower")
@@ -265,16 +268,16 @@ def alexnet_flowers() -> ImageClassificationRun:
 @recipe("googlenet-flowers", system="googlenet", summary="GoogLeNet on five kinds of flower")
 def googlenet_flowers() -> ImageClassificationRun:
     shape = GoogLeNetConfig(classes=5, image_size=96, batch_norm=True, dropout=0.2)
-    return _photographs(_FLOWERS, shape, _DESCENT, 0.05, epochs=60)
+    return _photographs(_FLOWERS, shape, _descent(1e-3), 0.05, epochs=60)
 
 
 @recipe("inception-flowers", system="inception", summary="Inception-BN on five kinds of flower")
 def inception_flowers() -> ImageClassificationRun:
     shape = InceptionBNConfig(classes=5, image_size=96, dropout=0.2)
-    return _photographs(_FLOWERS, shape, _DESCENT, 0.05, epochs=60)
+    return _photographs(_FLOWERS, shape, _descent(1e-3), 0.05, epochs=60)
 
 
 @recipe("image-files", system="resnet", summary="your own folders of images: --data FOLDER")
 def image_files() -> ImageClassificationRun:
-    data = ImageDataConfig(corpus="files", size=96)
-    return _photographs(data, _small_photograph(2), _DESCENT, 0.05, epochs=60)
+    data = ImageDataConfig(corpus="files")  # scaled to what the network reads
+    return _photographs(data, _small_photograph(2), _descent(1e-3), 0.1, epochs=60)

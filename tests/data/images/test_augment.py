@@ -156,6 +156,23 @@ def test_colours_change_as_in_torchvision(kind, factor):
     assert torch.allclose(found, expected, atol=2e-3)  # it rounds the weights of grey to 4 digits
 
 
+def test_changes_of_colours_come_one_after_the_other_as_in_torchvision():
+    images = as_batch(*pictures((8, 8), (8, 8))) / 4 + 0.3  # so that nothing is clipped between
+    config = AugmentConfig(brightness=0.5, contrast=0.5, saturation=0.5)
+    fixed = Fixed(2, brightness=1.1, contrast=0.7, saturation=1.4)
+    expected = adjust.adjust_contrast(adjust.adjust_brightness(images, 1.1), 0.7)
+    expected = adjust.adjust_saturation(expected, 1.4)
+    assert torch.allclose(vary(images, config, fixed, NO_COLOURS), expected, atol=1e-3)
+
+
+def test_grey_images_become_brighter_and_flatter():
+    images = as_batch(*pictures((8, 8)))[:, :1]
+    config = AugmentConfig(brightness=0.5, contrast=0.5)
+    found = vary(images, config, Fixed(1, brightness=0.8, contrast=0.6), np.zeros((0, 1)))
+    darker = images * 0.8
+    assert torch.allclose(found, darker * 0.6 + darker.mean() * 0.4, atol=1e-5)
+
+
 def test_a_third_of_the_colour_circle_makes_red_green_and_grey_stays_grey():
     images = as_batch(*pictures((3, 3)))
     config = AugmentConfig(hue=0.5)

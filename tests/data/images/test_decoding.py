@@ -59,6 +59,12 @@ def test_a_transparent_palette_entry_becomes_white():
     assert found.tolist() == [[[200, 100, 50], [255, 255, 255]]]
 
 
+def test_a_transparent_colour_becomes_white():
+    pixels = np.array([[[9, 8, 7], [1, 2, 3]]], np.uint8)
+    found = decode(packed(Image.fromarray(pixels), transparency=(9, 8, 7)), "x", AS_IT_IS)
+    assert found.tolist() == [[[255, 255, 255], [1, 2, 3]]]
+
+
 @pytest.mark.parametrize("mode", ["RGBA", "LA"])
 def test_alpha_lets_white_through(mode):
     size = len(mode)

@@ -262,6 +262,36 @@ def test_a_large_folder_is_digested_by_names_and_sizes(pets, monkeypatch):
     assert files_digest(pets) != quick
 
 
+def test_a_link_that_leads_back_is_followed_once(pets):
+    (pets / "dogs/again").symlink_to(pets, target_is_directory=True)
+    (pets / "cats/nowhere.png").symlink_to(pets / "gone.png")
+    assert seen(file_splits(pets)["train"]) == PETS
+
+
+def test_a_linked_class_folder_is_a_class(pets, tmp_path):
+    birds = fill(tmp_path / "elsewhere", birds=[30])
+    (pets / "birds").symlink_to(birds / "birds", target_is_directory=True)
+    assert ("birds", 30) in seen(file_splits(pets)["train"])
+
+
+def test_a_zip_from_another_system_has_other_separators(tmp_path):
+    path = tmp_path / "p.zip"
+    with zipfile.ZipFile(path, "w") as target:
+        for name, shade in (("cats", 1), ("dogs", 2)):
+            member = zipfile.ZipInfo(f"{name}-1.png")
+            member.filename = f"{name}\\1.png"
+            target.writestr(member, picture(shade))
+    assert seen(file_splits(path)["train"]) == [("cats", 1), ("dogs", 2)]
+
+
+def test_a_name_that_is_no_text_is_refused(pets):
+    import os
+
+    os.rename(pets / "cats/1.png", os.fsencode(pets) + b"/cats/\xe4.png")
+    with pytest.raises(UserError, match="is not valid UTF-8: change it"):
+        file_splits(pets)
+
+
 def test_labels_follow_the_names(pets):
     source = file_splits(pets)["train"]
     assert source.labels.dtype == np.int64

@@ -37,6 +37,7 @@ def test_training_shuffles_every_epoch_anew_and_takes_every_image_once():
     assert sorted(first) == sorted(second) == list(range(COUNT))
     assert not np.array_equal(first, second)
     assert [len(batch) for batch in training.plan(0)] == [8, 8, 7]
+    assert [len(batch) for batch in samples(size=11).plan(0)] == [8, 8, 7]  # not 11, 11, 1
     assert np.array_equal(np.concatenate(samples(AugmentConfig()).plan(0)), first)
     assert not np.array_equal(np.concatenate(samples(AugmentConfig(), seed=2).plan(0)), first)
 
@@ -158,9 +159,11 @@ class Fragile:
 
 
 def test_a_broken_image_is_named_and_left_out_of_its_batch(capfd):
-    batch = samples(images=Fragile({4})).collate(0, [3, 4, 5])
+    fragile = samples(images=Fragile({4}))
+    batch = fragile.collate(0, [3, 4, 5])
     assert batch.labels.tolist() == [0, 2]
     assert len(batch.images) == 2
+    fragile.collate(1, [4, 6])
     assert capfd.readouterr().err == "warning: 4.jpg: is damaged: left out\n"
 
 

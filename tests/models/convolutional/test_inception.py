@@ -166,6 +166,12 @@ def test_the_smallest_image_comes_through_and_no_smaller_one(auxiliary: bool) ->
             InceptionV3(dataclasses.replace(config, image_size=smallest - 1))
 
 
+def test_who_gives_too_small_an_image_learns_what_would_do_without_the_head() -> None:
+    message = "too small for InceptionV3: .* at least 299 pixels a side, or 75 with auxiliary=false"
+    with pytest.raises(UserError, match=message):
+        InceptionV3(InceptionV3Config(image_size=96))
+
+
 def test_torchvisions_smallest_image_is_ours_without_the_auxiliary_head() -> None:
     smallest = InceptionV3.smallest(InceptionV3Config(auxiliary=False))
     assert theirs.Inception_V3_Weights.IMAGENET1K_V1.meta["min_size"] == (smallest, smallest)

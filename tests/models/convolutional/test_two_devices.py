@@ -70,6 +70,15 @@ def test_each_device_holds_half_and_the_halves_make_the_whole():
     torch.testing.assert_close(towers.grouped_state(), network.state_dict(), rtol=0, atol=0)
 
 
+def test_the_towers_numbers_are_their_own():
+    network = grouped()
+    towers = TwoDeviceAlexNet(network, ("cpu", "cpu"))
+    with torch.no_grad():
+        for parameter in towers.parameters():
+            parameter.zero_()
+    assert all(parameter.any() for parameter in network.parameters())
+
+
 def test_the_paper_s_halves():
     with torch.device("meta"):
         tower = Tower(AlexNetConfig(), 0)

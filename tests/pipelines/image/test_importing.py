@@ -135,6 +135,31 @@ def test_a_folder_of_timm_tells_how_its_images_are_prepared(known, tmp_path):
     assert not (tmp_path / "other").exists()
 
 
+def test_a_name_on_the_hub_is_fetched_and_a_missing_file_is_not(known, tmp_path, monkeypatch):
+    folder = tmp_path / "fetched"
+    folder.mkdir()
+    save_file(small_state()[1], folder / "model.safetensors")
+    asked = []
+
+    def fetch(name, report):
+        asked.append(name)
+        return folder
+
+    monkeypatch.setattr(importing, "fetch_model", fetch)
+    monkeypatch.chdir(tmp_path)
+    assert str(import_network("timm", "timm/resnet9000.a1_in1k")) == "runs/resnet9000.a1_in1k"
+    assert asked == ["timm/resnet9000.a1_in1k"]
+    for library, source in (
+        ("torchvision", "timm/resnet9000.a1_in1k"),
+        ("timm", "weights/none.pth"),
+        ("timm", "weights/model.safetensors"),
+        ("timm", "./weights/none"),
+    ):
+        with pytest.raises(UserError, match="there is no such file"):
+            import_network(library, source)
+    assert len(asked) == 1
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [

@@ -36,6 +36,11 @@ def test_layers_that_see_no_more_than_the_one_before_have_no_box():
     assert [layer.name for layer in chosen(LAYERS, 2)] == ["0", "3"]
 
 
+def test_a_branch_that_sees_less_is_not_chosen():
+    small, large = LAYERS[0], LAYERS[3]
+    assert chosen([LAYERS[2], small, large, small]) == [LAYERS[2], large]
+
+
 def test_bars_are_as_long_as_fields_and_boxes_lie_where_middle_units_see(drawn):
     save_fields(LAYERS, torch.rand(3, 32, 32), {}, "title", Path("x.png"))
     bars, seen = drawn[0].axes

@@ -9,6 +9,7 @@ from landmark.probes.image.receptive import (
     reached,
     receptive_fields,
 )
+from landmark.recipes.catalog import NETWORKS, load_catalog
 
 
 def fields(*layers, size=64, channels=1):
@@ -68,6 +69,21 @@ def test_branches_are_covered_and_sides_may_differ():
     assert found["wide"].width == Axis(19, 2, -9)
 
 
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [("alexnet-one-tower", 195), ("vgg-d", 212), ("inception-v3", 1311), ("inception-v4", 2071)],
+)
+def test_the_last_fields_of_networks_are_those_published(name, size):
+    """Araujo et al. 2019, table 1."""
+    load_catalog()
+    with torch.device("meta"):
+        network = NETWORKS[name].build()
+    side = network.config.image_size
+    *_, last = receptive_fields(network, (3, side, side))
+    assert (last.field.height.size, last.field.width.size) == (size, size)
+    assert last.field.height.step == 32
+
+
 def random_positive(model):
     """Weights under which nothing cancels and no ReLU is ever shut."""
     torch.manual_seed(3)
@@ -76,7 +92,7 @@ def random_positive(model):
     return model.double().eval()
 
 
-NETWORKS = {
+LAYERS = {
     "dilated": (nn.Conv2d(1, 3, 3, dilation=2), nn.ReLU(), nn.Conv2d(3, 3, 3, stride=2)),
     "pooled": (nn.Conv2d(1, 3, 5, 2, 2), nn.AvgPool2d(3, 2), nn.Conv2d(3, 3, 3)),
     "padded": (nn.ZeroPad2d(2), nn.Conv2d(1, 3, 4, 3), nn.AvgPool2d(2), nn.Conv2d(3, 2, 1)),
@@ -86,9 +102,9 @@ NETWORKS = {
 }
 
 
-@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("name", LAYERS)
 def test_a_gradient_reaches_exactly_the_pixels_of_the_arithmetic(name):
-    model = random_positive(nn.Sequential(*NETWORKS[name]))
+    model = random_positive(nn.Sequential(*LAYERS[name]))
     found = receptive_fields(model, (1, 64, 64))
     assert found
     images = torch.rand(1, 1, 64, 64, dtype=torch.float64)

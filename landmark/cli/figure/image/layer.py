@@ -76,7 +76,12 @@ def receptive(
     """Draw how many pixels the units of each layer see, by arithmetic and by gradients."""
     from landmark.plots.figure import check_figure
     from landmark.plots.image.receptive import chosen, save_fields
-    from landmark.probes.image.receptive import gradient_field, receptive_fields
+    from landmark.probes.image.receptive import (
+        effective_size,
+        gradient_field,
+        reached,
+        receptive_fields,
+    )
 
     check_figure(output)
     module, shown, given = _open(network, image, gradients, checkpoint)
@@ -89,7 +94,11 @@ def receptive(
     name = Path(network).name or network
     save_fields(layers, shown, strengths, f"{name}: receptive fields at {width}x{height}", output)
     if as_json:
-        print_json(figure=str(output), image=[height, width], layers=layers)
+        found = {
+            name: {"box": reached(strength), "effective": effective_size(strength)}
+            for name, strength in strengths.items()
+        }
+        print_json(figure=str(output), image=[height, width], layers=layers, gradients=found)
         return
     _print_fields(layers, strengths)
     print(output)

@@ -1,0 +1,128 @@
+import json
+
+import numpy as np
+import pytest
+from PIL import Image
+
+
+@pytest.fixture
+def image(digit_files):
+    return digit_files / "3" / "3-0.png"
+
+
+def test_classify_prints_the_five_most_probable_classes(command, digits_run, image):
+    answer = command("classify", digits_run, image)
+    assert answer.code == 0
+    first, *rows = answer.lines
+    assert first == str(image)
+    shares = [float(row.split()[0]) for row in rows]
+    assert len(rows) == 5
+    assert shares == sorted(shares, reverse=True)
+    assert all(row.split()[1] == "%" and row.split()[2].isdigit() for row in rows)
+
+
+def test_classify_gives_json_and_draws(command, digits_run, digit_files, tmp_path):
+    images = sorted(digit_files.rglob("*.png"))[:6]
+    figure = tmp_path / "seen.png"
+    answer = command("classify", digits_run, *images, "--json", "--top", 2, "--figure", figure)
+    records = [json.loads(line) for line in answer.lines]
+    assert [record["image"] for record in records] == [str(path) for path in images]
+    assert all(len(record["classes"]) == 2 for record in records)
+    assert Image.open(figure).size[0] > 500
+
+
+def test_similar_prints_the_nearest_first(command, digits_run, image, digit_files, tmp_path):
+    figure = tmp_path / "near.png"
+    words = ["similar", digits_run, image, "--among", digit_files, "--count", 3]
+    answer = command(*words, "--figure", figure)
+    first, *rows, last = answer.lines
+    assert first == str(image)
+    assert last == str(figure)
+    distances = [float(row.split()[0]) for row in rows]
+    assert len(rows) == 3
+    assert distances == sorted(distances)
+    assert str(image) not in answer.out.splitlines()[1:]
+    (record,) = [json.loads(line) for line in command(*words, "--json").lines]
+    assert [near["image"] for near in record["similar"]] == [row.split()[1] for row in rows]
+    assert figure.stat().st_size > 1000
+
+
+def test_features_go_into_a_numpy_file_with_their_names(command, digits_run, digit_files, tmp_path):
+    output = tmp_path / "x.npy"
+    answer = command("features", digits_run, digit_files / "0", "--output", output)
+    assert answer.lines == [str(output)]
+    assert np.load(output).shape == (5, 84)
+    names = (tmp_path / "x.tsv").read_text().splitlines()
+    assert names == [str(digit_files / f"0/0-{n}.png") for n in range(5)]
+    (line,) = command("features", digits_run, digit_files / "0/0-0.png").lines
+    assert json.loads(line)["vector"] == pytest.approx(np.load(output)[0].tolist(), abs=1e-5)
+
+
+def test_evaluate_prints_scores_and_a_table_by_class(command, digits_run, tmp_path):
+    figure = tmp_path / "confusion.png"
+    answer = command("evaluate", digits_run, "--confusion", figure)
+    assert answer.code == 0, answer.err
+    assert answer.lines[0] == "test: 360 images"
+    assert answer.lines[1].startswith("  top-1  ")
+    assert answer.lines[2].startswith("  top-5  ")
+    table = answer.lines[5:-1]
+    assert [row.split()[0] for row in table] == list("0123456789")
+    assert answer.lines[-1] == str(figure)
+    assert figure.stat().st_size > 1000
+
+
+def test_evaluate_gives_json_of_a_folder(command, digits_run, digit_files):
+    answer = command("evaluate", digits_run, "--file", digit_files, "--json", "--ten-crop")
+    record = json.loads(answer.out)
+    assert record["ten_crop"] is True
+    (found,) = record["sets"]
+    assert found["images"] == 40
+    assert sum(map(sum, found["confusion"])) == 40
+    assert found["scores"][0]["low"] < found["scores"][0]["value"] < found["scores"][0]["high"]
+
+
+def test_mistakes_are_one_line(mistake, digits_run, tiny_run, image, tmp_path, digit_files):
+    assert "there is no such run" in mistake("classify", tmp_path / "none", image)
+    assert "not 'image-classification': use `landmark translate`" in mistake(
+        "classify", tiny_run, image
+    )
+    assert "cannot be read" in mistake("classify", digits_run, tmp_path / "none.png")
+    assert "a figure cannot be written as 'txt'" in mistake(
+        "classify", digits_run, image, "--figure", tmp_path / "a.txt"
+    )
+    assert "names a .npy file" in mistake("features", digits_run, image, "--output", "x.csv")
+    assert "is no folder of images" in mistake("similar", digits_run, image, "--among", image)
+    assert "no split 'dev'" in mistake("evaluate", digits_run, "--split", "dev", worked=True)
+    assert "--beam: is for translators" in mistake("evaluate", digits_run, "--beam", 4)
+    assert "--ten-crop: is for runs on images" in mistake("evaluate", tiny_run, "--ten-crop")
+    assert "give --split or --file" in mistake(
+        "evaluate", digits_run, "--split", "test", "--file", digit_files
+    )
+
+
+def test_a_folder_of_ones_own_is_trained_on(command, digit_files, tmp_path):
+    few = ["trainer.max_steps=2", "trainer.validate_every=2", "model.width=4", "batches.workers=0"]
+    few += ["model.image_size=32", "threads=1", "device=cpu", "data.validation=0.2"]
+    folder = tmp_path / "run"
+    answer = command("train", "image-files", "--data", digit_files, *few, "--run", folder)
+    assert answer.code == 0, answer.err
+    assert answer.out == f"{folder}\n"
+    assert "32 images to train on, 8 to validate; 1 updates a pass" in answer.err
+    named = command("classify", folder, digit_files / "1/1-0.png", "--json")
+    assert len(json.loads(named.out)["classes"]) == 5
+
+
+def test_a_broken_image_is_named_and_left_out_or_ends_it(command, mistake, digit_files, tmp_path):
+    import shutil
+
+    own = tmp_path / "own"
+    shutil.copytree(digit_files, own)
+    (own / "0" / "0-1.png").write_bytes(b"broken")
+    few = ["trainer.max_steps=1", "trainer.validate_every=1", "model.width=4", "batches.workers=0"]
+    few += ["model.image_size=32", "threads=1", "device=cpu", "data.validation=0.3"]
+    words = ["train", "image-files", "--data", own, *few, "--run"]
+    assert "0-1.png" in mistake(*words, tmp_path / "strict", "--strict", worked=True)
+    answer = command(*words, tmp_path / "run")
+    assert answer.code == 0
+    assert "left out 1 of" in answer.err
+    assert "0-1.png" in answer.err
