@@ -66,10 +66,7 @@ def inference_step(system: str, question: dict[str, Any]) -> Step:
                 save_classifier(network.eval(), found.config, Path(folder))
                 run = OnnxEngine(Path(folder)).scores
         else:
-            engine = TorchEngine(network)
-            if system == COMPILED:
-                engine.compile()
-            run = engine.scores
+            run = TorchEngine(network, compiled=system == COMPILED).scores
 
     def step() -> list[float]:
         scores: list[float] = run(images)[0, :5].tolist()

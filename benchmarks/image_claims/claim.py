@@ -154,8 +154,8 @@ def print_table(claim: Claim, results: Mapping[str, Sequence[Mapping[str, Any]]]
         )
         minutes = sum(result["minutes"] or 0 for result in found)
         print(
-            f"{row.title:<{width}}{found[0]['parameters']:>12,}{losses[0]:>12.4f}{trained:>20}"
-            f"{losses[1]:>12.4f}{last:>20}{best:>20}{minutes:>9.1f}"
+            f"{row.title:<{width}}{found[0]['parameters']:>12,}{losses[0]:>12.4g}{trained:>20}"
+            f"{losses[1]:>12.4g}{last:>20}{best:>20}{minutes:>9.1f}"
         )
 
 
@@ -165,7 +165,7 @@ def save_curves(
     """Losses and validation accuracy by step: a colour a row, a faint line a seed more."""
     figure = Figure(figsize=(10, 4), layout="constrained")
     losses, accuracies = figure.subplots(1, 2)
-    styles = {"train": "--", "valid": "-"}
+    styles = {"train": "--" if "valid" in claim.drawn else "-", "valid": "-"}
     for number, (key, row) in enumerate(claim.rows.items()):
         for seed, result in enumerate(results[key]):
             faint = 1.0 if seed == 0 else 0.35
@@ -176,8 +176,9 @@ def save_curves(
                     steps, values, styles[kind], color=f"C{number}", alpha=faint, label=label
                 )
             steps, _, values = zip(*result["curves"]["valid"], strict=True)
+            title = None if seed else row.title
             accuracies.plot(
-                steps, values, color=f"C{number}", alpha=faint, label=None if seed else row.title
+                steps, values, "o-", color=f"C{number}", alpha=faint, label=title, markersize=3
             )
     losses.set(xlabel="step", ylabel="loss", yscale="log")
     accuracies.set(xlabel="step", ylabel="accuracy on held-out images")

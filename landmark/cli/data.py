@@ -47,7 +47,7 @@ def get(
     from landmark.data.download import fetch
     from landmark.data.public_sets import every_set
 
-    public = every_set()[name]
+    public = every_set(as_found=to is None)[name]
     found = fetch(public, Downloads().report, to)
     for path in found.values():
         print(path)

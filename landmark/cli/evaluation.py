@@ -85,7 +85,7 @@ def evaluate(
     chosen |= {"--to": to, "--by-length": by_length, "--output": output}
     if is_classifier(run):
         refuse_for_images(chosen)
-        evaluate_images(run, split, file, ten_crop, confusion, as_json, checkpoint, device)
+        evaluate_images(run, split, file, ten_crop, confusion, engine, as_json, checkpoint, device)
         return
     if ten_crop or confusion:
         raise UserError(f"{'--ten-crop' if ten_crop else '--confusion'}: is for runs on images")

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Protocol
 import torch
 from torch.utils.data import DataLoader, Dataset, Sampler
 
+from landmark.core.errors import UserError
 from landmark.data.batch import Batch
 
 _PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl
@@ -66,7 +67,10 @@ class Loader:
             )
         )
         try:
-            yield from batches
+            for parts in batches:
+                if isinstance(parts, UserError):
+                    raise parts
+                yield parts
         finally:
             del batches  # which tells the workers to end, and waits for them
 
@@ -114,8 +118,14 @@ class _Cutter(Dataset[Any]):
         self.total = accumulate * world_size
         self.mine = range(rank * accumulate, (rank + 1) * accumulate)
 
-    def __getitem__(self, key: tuple[int, int, Sequence[int]]) -> list[Batch]:
-        epoch, index, chosen = key
+    def __getitem__(self, key: tuple[int, int, Sequence[int]]) -> list[Batch] | UserError:
+        """The parts, or why there are none: raised here, a worker's traceback would come along."""
+        try:
+            return self._parts(*key)
+        except UserError as error:
+            return error
+
+    def _parts(self, epoch: int, index: int, chosen: Sequence[int]) -> list[Batch]:
         parts = []
         for part in self.mine:
             share = chosen[part :: self.total]

@@ -6,11 +6,11 @@ from landmark.data.images.public import IMAGE_SETS, set_here
 from landmark.data.public_text import PUBLIC_SETS
 
 
-def every_set() -> Registry[PublicSet]:
-    """Text and images, each as it is here or as its home has it."""
+def every_set(*, as_found: bool = True) -> Registry[PublicSet]:
+    """Text and images; `as_found`: in a smaller form where that is what is here."""
     every: Registry[PublicSet] = Registry("data set")
     for name in PUBLIC_SETS:
         every.add(name, PUBLIC_SETS[name])
     for name in IMAGE_SETS:
-        every.add(name, set_here(name))
+        every.add(name, set_here(name) if as_found else IMAGE_SETS[name])
     return every

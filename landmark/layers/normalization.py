@@ -32,17 +32,23 @@ class LocalResponseNorm(nn.Module):
         """(B, C, ...) -> (B, C, ...)"""
         squares = a.square().unflatten(1, (self.groups, -1))  # (B, G, C / G, ...)
         channels, half = squares.shape[2], self.size // 2
-        total = squares
-        for away in range(1, min(half, channels - 1) + 1):  # both neighbours at this distance
-            padding = [0, 0] * (squares.dim() - 3)
-            rest = channels - away
-            total = total + nn.functional.pad(squares.narrow(2, 0, rest), [*padding, away, 0])
-            total = total + nn.functional.pad(squares.narrow(2, away, rest), [*padding, 0, away])
-        return a * (self.k + self.alpha * total.flatten(1, 2)).pow(-self.beta)
+        padded = nn.functional.pad(squares, [0, 0] * (squares.dim() - 3) + [half, half])
+        total = padded.narrow(2, 0, channels)
+        for first in range(1, 2 * half + 1):
+            total = total + padded.narrow(2, first, channels)
+        return a * _inverse_power(self.k + self.alpha * total.flatten(1, 2), self.beta)
 
     def extra_repr(self) -> str:
         shape = f"size={self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
         return f"{shape}, groups={self.groups}"
+
+
+def _inverse_power(x: Tensor, exponent: float) -> Tensor:
+    """x^-exponent; for AlexNet's 3/4 by square roots, which take a fraction of the time."""
+    if exponent != 0.75:
+        return x.pow(-exponent)
+    inverse_root = x.rsqrt()
+    return inverse_root * inverse_root.sqrt()
 
 
 def standardise(x: Tensor, dimensions: tuple[int, ...], epsilon: float) -> Tensor:

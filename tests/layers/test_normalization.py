@@ -25,11 +25,11 @@ def test_local_response_norm_is_the_paper_s_equation_channel_by_channel():
 
 
 @pytest.mark.parametrize("channels", [1, 2, 3, 8])
-@pytest.mark.parametrize("size", [1, 3, 5])
-def test_local_response_norm_is_torch_s_whose_alpha_is_for_the_mean(channels, size):
+@pytest.mark.parametrize(("size", "beta"), [(1, 0.75), (3, 0.5), (5, 0.75), (5, 1.5)])
+def test_local_response_norm_is_torch_s_whose_alpha_is_for_the_mean(channels, size, beta):
     a = draw(2, channels, 4, 3)
-    ours = LocalResponseNorm(size=size, alpha=0.1)
-    theirs = nn.LocalResponseNorm(size, alpha=0.1 * size, beta=0.75, k=2.0)
+    ours = LocalResponseNorm(size=size, alpha=0.1, beta=beta)
+    theirs = nn.LocalResponseNorm(size, alpha=0.1 * size, beta=beta, k=2.0)
     torch.testing.assert_close(ours(a), theirs(a), **EXACT)
 
 

@@ -39,6 +39,7 @@ def evaluate_images(
     files: Sequence[Path] | None,
     ten_crop: bool,
     confusion: Path | None,
+    engine: str,
     as_json: bool,
     checkpoint: str | None,
     device: str,
@@ -52,7 +53,7 @@ def evaluate_images(
         from landmark.plots.figure import check_figure
 
         check_figure(confusion)
-    pipeline = load(run, checkpoint, device, task="image-classification")
+    pipeline = load(run, checkpoint, device, engine=engine, task="image-classification")
     if files:
         sets = {str(path): pipeline.read_folder(path) for path in files}
     else:

@@ -82,7 +82,8 @@ def decode(content: bytes, place: str, fitting: Fitting) -> Pixels:
             if fitting.size and image.format == "JPEG":  # which can be read smaller, and quicker
                 width, height = fitting.scaled(*image.size)
                 image.draft(None, (2 * width, 2 * height))
-            return _fitted(_eight_bits(ImageOps.exif_transpose(image), place), fitting)
+            ImageOps.exif_transpose(image, in_place=True)
+            return _fitted(_eight_bits(image, place), fitting)
     except UserError:
         raise
     except UnidentifiedImageError:
@@ -139,7 +140,8 @@ def _eight_bits(image: Image.Image, place: str) -> Image.Image:
 
 
 def _fitted(image: Image.Image, fitting: Fitting) -> Pixels:
-    image = image.convert("L" if fitting.channels == 1 else "RGB")
+    mode = "L" if fitting.channels == 1 else "RGB"
+    image = image if image.mode == mode else image.convert(mode)
     size = fitting.scaled(*image.size)
     if size != image.size:
         image = image.resize(size, Image.Resampling.BILINEAR)

@@ -1,9 +1,9 @@
 """What looks at images: normalised images in, scores out. PyTorch's fast path, and ONNX Runtime.
 
 On a processor, convolutions are fastest on images that lie channels-last in memory, which spares
-them reordering every map; batch norms are folded into them; and the dense layers, whose matrices
-are large and whose inputs few, are laid out column by column. Compiling on top fuses what is left,
-for a minute or two of waiting before the first answer: it pays for thousands of images.
+them reordering every map; batch norms are folded into them, and weights are packed once (see
+packed.py). Compiling does the same and fuses what is left, for a minute or two of waiting before
+the first answer: it pays for many thousands of images.
 """
 
 from pathlib import Path
@@ -17,10 +17,10 @@ from landmark.core.errors import UserError
 from landmark.interop.library import library
 from landmark.interop.onnx_classifier import GRAPH, IMAGES
 from landmark.layers.folding import fold
-from landmark.layers.layout import store_by_columns
 from landmark.models.image import ImageNetwork
 from landmark.models.transformer.vit import ViT
 from landmark.models.vision import lay_out
+from landmark.pipelines.image.packed import pack
 
 
 class Engine(Protocol):
@@ -33,16 +33,21 @@ class Engine(Protocol):
 class TorchEngine:
     """A network made ready for use; the one that is given stays as it is."""
 
-    def __init__(self, network: ImageNetwork, device: torch.device | None = None) -> None:
+    def __init__(
+        self,
+        network: ImageNetwork,
+        device: torch.device | None = None,
+        *,
+        compiled: bool = False,
+    ) -> None:
         self.device = device or torch.device("cpu")
         self.network = lay_out(fold(network).requires_grad_(False).to(self.device))
-        if self.device.type == "cpu" and not isinstance(network, ViT):  # whose inputs are many
-            store_by_columns(self.network)
+        self.compiled = compiled
         self._run: Any = self.network
-
-    def compile(self) -> None:
-        """Compile the network, at the first images that come and anew for other sizes."""
-        self._run = torch.compile(self.network, options={"freezing": True})
+        if compiled:  # at the first images that come, and anew for other sizes
+            self._run = torch.compile(self.network, options={"freezing": True})
+        elif self.device.type == "cpu" and not isinstance(network, ViT):  # which hardly convolves
+            pack(self.network)
 
     @torch.inference_mode()
     def scores(self, images: Tensor) -> Tensor:
@@ -51,7 +56,7 @@ class TorchEngine:
         try:
             scores: Tensor = self._run(given)
         except RuntimeError as error:
-            if self._run is self.network:
+            if not self.compiled:
                 raise
             reason = str(error).strip().splitlines()[0]
             raise UserError(f"torch cannot compile here ({reason}): leave it out") from None

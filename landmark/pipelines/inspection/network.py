@@ -1,6 +1,7 @@
 """Named networks counted, and laid beside what is published of them."""
 
 from dataclasses import dataclass
+from functools import cache
 
 import torch
 
@@ -63,8 +64,9 @@ def image_shape(output: tuple[int, ...]) -> str:
     return "x".join(str(size) for size in (*shape[1:], *shape[:1]))
 
 
+@cache
 def count_network(name: str) -> CountedNetwork:
-    """Build a network of the catalogue without its numbers, and count."""
+    """Build a network of the catalogue without its numbers, and count: once, it takes a second."""
     load_catalog()
     network = NETWORKS[name]
     with torch.device("meta"):

@@ -1,4 +1,5 @@
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -32,8 +33,9 @@ def test_classify_gives_json_and_draws(command, digits_run, digit_files, tmp_pat
 
 
 def test_similar_prints_the_nearest_first(command, digits_run, image, digit_files, tmp_path):
-    figure = tmp_path / "near.png"
-    words = ["similar", digits_run, image, "--among", digit_files, "--count", 3]
+    figure, run = tmp_path / "near.png", tmp_path / "run"
+    shutil.copytree(digits_run, run)  # which keeps the features that it computes
+    words = ["similar", run, image, "--among", digit_files, "--count", 3]
     answer = command(*words, "--figure", figure)
     first, *rows, last = answer.lines
     assert first == str(image)
@@ -93,6 +95,7 @@ def test_mistakes_are_one_line(mistake, digits_run, tiny_run, image, tmp_path, d
     assert "names a .npy file" in mistake("features", digits_run, image, "--output", "x.csv")
     assert "is no folder of images" in mistake("similar", digits_run, image, "--among", image)
     assert "no split 'dev'" in mistake("evaluate", digits_run, "--split", "dev", worked=True)
+    assert "with torch or onnx" in mistake("evaluate", digits_run, "--engine", "ctranslate2")
     assert "--beam: is for translators" in mistake("evaluate", digits_run, "--beam", 4)
     assert "--ten-crop: is for runs on images" in mistake("evaluate", tiny_run, "--ten-crop")
     assert "give --split or --file" in mistake(
@@ -113,8 +116,6 @@ def test_a_folder_of_ones_own_is_trained_on(command, digit_files, tmp_path):
 
 
 def test_a_broken_image_is_named_and_left_out_or_ends_it(command, mistake, digit_files, tmp_path):
-    import shutil
-
     own = tmp_path / "own"
     shutil.copytree(digit_files, own)
     (own / "0" / "0-1.png").write_bytes(b"broken")

@@ -127,6 +127,9 @@ def test_the_quarter_of_cifar_is_the_same_from_the_whole_and_from_the_part(place
     parts = {name: digest(folder / name) for name in ("train_quarter.zip", "test.zip")}
     monkeypatch.setitem(public._PARTS, "cifar10-jpeg", parts)
     assert [file.name for file in set_here("cifar10-jpeg").files] == list(parts)
+    assert [f.name for f in every_set()["cifar10-jpeg"].files] == list(parts)
+    fresh = every_set(as_found=False)["cifar10-jpeg"]  # what another folder would get
+    assert [file.name for file in fresh.files] == ["CIFAR-10-images.zip"]
     part = public_splits("cifar10-jpeg", print)
     for split in ("train", "test"):
         assert shades(part[split]) == shades(whole[split])

@@ -178,6 +178,14 @@ def test_strict_refuses_a_broken_image():
         samples(images=Fragile({4}), strict=True).collate(0, [3, 4])
 
 
+@pytest.mark.parametrize("workers", [0, 1])
+def test_what_a_worker_refuses_is_said_in_one_line(workers):
+    fragile = samples(AugmentConfig(), Fragile(set(range(COUNT))), strict=True)
+    stream = Loader(fragile, workers=workers).stream(Place())
+    with pytest.raises(BrokenImageError, match=r"^\d+\.jpg: is damaged$"):
+        next(stream)
+
+
 def test_a_batch_of_broken_images_alone_is_refused():
     with pytest.raises(UserError, match=r"3\.jpg: no image here can be read"):
         samples(images=Fragile({3, 4})).collate(0, [3, 4])

@@ -17,7 +17,7 @@ from landmark.models.vision import build_network
 from landmark.pipelines.image import importing
 from landmark.pipelines.image.importing import Preparation, import_network, read_labels
 from landmark.pipelines.loading import load
-from landmark.recipes.training import load_config
+from landmark.recipes.training import load_config, train
 from tests.interop.foreign_network import randomise
 from tests.torchvision_beside import torchvision
 
@@ -65,6 +65,20 @@ def test_a_run_looks_at_images_as_torchvision_prepares_them(weights, tmp_path):
     assert named == pytest.approx(
         dict(zip(["cat", "dog", "snow leopard"], expected.tolist(), strict=True)), abs=1e-5
     )
+
+
+def test_an_imported_network_learns_other_classes(weights, tmp_path):
+    network, path = weights
+    run = import_network("torchvision", path, tmp_path / "run")
+    steps = ["trainer.max_steps=2", "trainer.validate_every=2", "trainer.checkpoint_every=2"]
+    begin = [f"init_from={run}", "threads=1", "data.limit=64", "schedule.rate=0.001"]
+    tuned = load(train("lenet5-digits", tmp_path / "tuned", [*begin, *steps]).folder)
+    assert len(tuned.form.names) == tuned.config.model.classes == 10
+    assert tuned.form.mean == (0.485, 0.456, 0.406)
+    before, after = (
+        model.get_parameter("stem.convolution.weight") for model in (network, tuned.network)
+    )
+    assert 0 < (before - after).abs().max() < 0.1
 
 
 def test_classes_without_names_are_counted(weights, tmp_path):
@@ -156,7 +170,7 @@ def test_a_name_on_the_hub_is_fetched_and_a_missing_file_is_not(known, tmp_path,
         ("timm", "./weights/none"),
     ):
         with pytest.raises(UserError, match="there is no such file"):
-            import_network(library, source)
+            import_network(library, source, tmp_path / "other")
     assert len(asked) == 1
 
 

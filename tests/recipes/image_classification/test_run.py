@@ -76,7 +76,9 @@ def test_the_network_is_fitted_to_the_data(tmp_path, digit_files):
     config = load_config(train("image-files", tmp_path / "run", settings))
     assert config.model.classes == 8
     assert config.model.channels == 3
-    grey = load_config(train("image-files", tmp_path / "grey", [*settings, "data.channels=1", "augment={}"]))
+    grey = load_config(
+        train("image-files", tmp_path / "grey", [*settings, "data.channels=1", "augment={}"])
+    )
     assert grey.model.channels == 1
 
 
