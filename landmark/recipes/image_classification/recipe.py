@@ -187,7 +187,7 @@ def resnet20_cifar() -> ImageClassificationRun:
 
 @recipe("nin-cifar", system="nin", summary="Network in Network on the quarter of CIFAR-10")
 def nin_cifar() -> ImageClassificationRun:
-    return _cifar(NINConfig(classes=10), _adam(0.01), 1e-3, epochs=25, clip_norm=5.0)
+    return _cifar(NINConfig(classes=10), _adam(0.01), 1e-3, epochs=18, clip_norm=5.0)
 
 
 @recipe("vgg-cifar", system="vgg", summary="a narrow VGG-11 with batch norm on the same quarter")
@@ -215,7 +215,7 @@ def vit_cifar() -> ImageClassificationRun:
         num_layers=6,
         pool="mean",
     )
-    return _cifar(shape, _adam(0.05), 1e-3, epochs=60, mixup=0.2, clip_norm=1.0)
+    return _cifar(shape, _adam(0.05), 1e-3, epochs=40, mixup=0.2, clip_norm=1.0)
 
 
 @recipe("vit-digits", system="vit", summary="a tiny ViT on the digits that come with us: a minute")
