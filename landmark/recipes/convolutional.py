@@ -73,7 +73,7 @@ _NOTES = {
     "googlenet": "without its auxiliary heads",
     "googlenet-bn": "torchvision's, without its auxiliary heads",
     "inception-v3": "without its auxiliary head",
-    "inception-bn": "4c and 4d have the 576 maps that figure 5 states, as in Google's code",
+    "inception-bn": "4c and 4d have 576 maps; there is no published count",
     "inception-resnet-v2": "as timm has it",
     "highway-11": "the paper says about 236K and not which channels",
     "highway-19": "the paper says about 1.4M and not which channels",

@@ -1,8 +1,8 @@
 """Inception-BN and Inception-v3: blocks of small windows, batch norm behind every convolution.
 
-Inception-BN: Ioffe and Szegedy 2015, "Batch Normalization", arXiv 1502.03167, figure 5. Where the
-filters printed for 4c and 4d do not add up to the printed 576 maps, the pooled branch has 96, as
-in Google's own code; the first convolution is separable, of depth multiplier 8 (appendix).
+Inception-BN: Ioffe and Szegedy 2015, "Batch Normalization", arXiv 1502.03167, figure 5. The
+pooled branches of 4c and 4d have 96 maps, which makes 576 in all; the first convolution is
+separable, of depth multiplier 8 (appendix).
 Inception-v3: Szegedy et al. 2016, "Rethinking the Inception Architecture for Computer Vision",
 arXiv 1512.00567, the network of table 1's last lines as Google published it and torchvision has
 it, with one auxiliary head, which here averages maps of any size.

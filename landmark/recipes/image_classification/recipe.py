@@ -187,7 +187,7 @@ def resnet20_cifar() -> ImageClassificationRun:
 
 @recipe("nin-cifar", system="nin", summary="Network in Network on the quarter of CIFAR-10")
 def nin_cifar() -> ImageClassificationRun:
-    return _cifar(NINConfig(classes=10), _adam(0.01), 1e-3, epochs=18, clip_norm=5.0)
+    return _cifar(NINConfig(classes=10), _adam(0.01), 1e-3, epochs=14, clip_norm=5.0)
 
 
 @recipe("vgg-cifar", system="vgg", summary="a narrow VGG-11 with batch norm on the same quarter")
