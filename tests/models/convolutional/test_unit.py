@@ -4,7 +4,11 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from landmark.models.convolutional.unit import ConvolutionUnit, same_padding
+from landmark.models.convolutional.unit import (
+    ConvolutionUnit,
+    PickingConvolution,
+    same_padding,
+)
 from tests.torchvision_beside import randomized
 
 
@@ -34,3 +38,23 @@ def test_an_odd_kernel_keeps_the_size(kernel: int | tuple[int, int]) -> None:
     assert F.conv2d(
         x, torch.zeros(1, 1, *torch.nn.modules.utils._pair(kernel)), padding=same_padding(kernel)
     ).shape == (1, 1, 8, 9)
+
+
+@pytest.mark.parametrize("inputs", [3, 7, 8])
+@pytest.mark.parametrize("side", [6, 7])
+def test_a_pointwise_convolution_at_a_stride_learns_as_in_torchs_usual_layout(inputs, side) -> None:
+    torch.manual_seed(0)
+    convolution = ConvolutionUnit(inputs, 9, 1, 2, norm=False, rectified=False).convolution
+    assert isinstance(convolution, PickingConvolution) == (inputs < 8)
+    given = torch.randn(4, inputs, side, side)
+    gradients = []
+    for _ in range(20):  # what is written beyond a tensor is not always noticed at once
+        x = given.contiguous(memory_format=torch.channels_last).requires_grad_()
+        convolution.to(memory_format=torch.channels_last).zero_grad()
+        convolution(x).square().sum().backward()
+        gradients.append((x.grad, convolution.weight.grad.clone()))
+    usual = given.clone().requires_grad_()
+    weight = torch.empty(9, inputs, 1, 1).copy_(convolution.weight.detach()).requires_grad_()
+    F.conv2d(usual, weight, convolution.bias.detach(), stride=2).square().sum().backward()
+    for found in gradients:
+        torch.testing.assert_close(found, (usual.grad, weight.grad), rtol=1e-4, atol=1e-4)
