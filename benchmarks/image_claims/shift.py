@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from landmark.core.errors import UserError
 from landmark.data.images.corpus import open_split
 from landmark.data.images.form import as_tensor
-from landmark.layers.convolution import cross_correlate, max_pool
+from landmark.layers.image.convolution import cross_correlate, max_pool
 from landmark.models.convolutional.lenet import LeNet, LeNetConfig
 from landmark.models.image import ImageNetwork, ImageNetworkConfig
 from landmark.pipelines.inspection.viewer import ImageViewer, open_viewer

@@ -11,7 +11,7 @@ from landmark.core.errors import UserError
 
 if TYPE_CHECKING:
     from landmark.pipelines.inspection.network import CountedNetwork
-    from landmark.recipes.published import ReportedError
+    from landmark.recipes.image_classification.published import ReportedError
 
 
 def list_systems(as_json: Json = False) -> None:

@@ -13,7 +13,7 @@ from landmark.core.errors import UserError
 from landmark.interop.library import library
 from landmark.interop.onnx import attend_heads, project_heads, save_graph
 from landmark.layers.attention import MultiHeadAttention
-from landmark.layers.folding import fold
+from landmark.layers.image.folding import fold
 from landmark.layers.transformer import EncoderBlock
 from landmark.models.image import ImageNetwork, ImageNetworkConfig
 from landmark.models.transformer.vit import ViT

@@ -135,12 +135,12 @@ def system_of(network: str) -> System:
 def load_catalog() -> None:
     """Import every module that registers something."""
     import landmark.recipes.bert
-    import landmark.recipes.convolutional
     import landmark.recipes.gaussian
     import landmark.recipes.gpt
+    import landmark.recipes.image_classification.convolutional
     import landmark.recipes.image_classification.recipe
+    import landmark.recipes.image_classification.vit
     import landmark.recipes.language_model
     import landmark.recipes.seq2seq
     import landmark.recipes.transformer
-    import landmark.recipes.understanding
-    import landmark.recipes.vit  # noqa: F401
+    import landmark.recipes.understanding  # noqa: F401

@@ -22,7 +22,7 @@ from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from landmark.core.configuration import settings
-from landmark.layers.normalization import LocalResponseNorm
+from landmark.layers.image.normalization import LocalResponseNorm
 from landmark.models.convolutional.block import ACTIVATIONS, ActivationName, DenseLayer, run
 from landmark.models.convolutional.shape import Window, check_size, fit, map_side, smallest_side
 from landmark.models.image import ImageNetwork, ImageNetworkConfig

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from torch import Tensor, nn
 
 from landmark.core.errors import UserError
-from landmark.layers.convolution import needed_size, output_size
+from landmark.layers.image.convolution import needed_size, output_size
 from landmark.models.image import ImageNetwork, ImageNetworkConfig
 
 Window = tuple[int, int, int]

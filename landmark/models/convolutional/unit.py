@@ -2,7 +2,7 @@
 
 Ioffe and Szegedy 2015, arXiv 1502.03167: the norm stands between the convolution and the
 rectifier, and takes the place of the convolution's bias. The three are a Sequential, so that
-`layers.folding` can see that the norm reads the convolution and nothing else.
+`layers.image.folding` can see that the norm reads the convolution and nothing else.
 """
 
 from collections import OrderedDict

@@ -16,7 +16,7 @@ from torch import Tensor
 from landmark.core.errors import UserError
 from landmark.interop.library import library
 from landmark.interop.onnx_classifier import GRAPH, IMAGES
-from landmark.layers.folding import fold
+from landmark.layers.image.folding import fold
 from landmark.models.image import ImageNetwork
 from landmark.models.transformer.vit import ViT
 from landmark.models.vision import lay_out

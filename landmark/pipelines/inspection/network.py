@@ -8,7 +8,14 @@ import torch
 from landmark.models.image import ImageNetwork, ImageNetworkConfig
 from landmark.probes.anatomy import Anatomy, dissect
 from landmark.recipes.catalog import NETWORKS, Network, System, load_catalog, system_of
-from landmark.recipes.published import ERRORS, MACS, TABLES, PaperLayer, PaperTable, ReportedError
+from landmark.recipes.image_classification.published import (
+    ERRORS,
+    MACS,
+    TABLES,
+    PaperLayer,
+    PaperTable,
+    ReportedError,
+)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from landmark.layers.folding import fold
+from landmark.layers.image.folding import fold
 from landmark.models.convolutional.alexnet import AlexNetConfig
 from landmark.models.convolutional.googlenet import GoogLeNetConfig
 from landmark.models.convolutional.lenet import LeNet1998Config, LeNetConfig

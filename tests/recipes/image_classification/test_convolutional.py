@@ -5,7 +5,7 @@ import torch
 
 from landmark.pipelines.inspection.network import count_network
 from landmark.recipes.catalog import NETWORKS, load_catalog
-from landmark.recipes.published import MACS
+from landmark.recipes.image_classification.published import MACS
 from tests.torchvision_beside import torchvision
 
 load_catalog()

@@ -4,7 +4,7 @@ import pytest
 
 from landmark.pipelines.inspection.network import count_network
 from landmark.recipes.catalog import NETWORKS, load_catalog
-from landmark.recipes.published import ERRORS, MACS, TABLES
+from landmark.recipes.image_classification.published import ERRORS, MACS, TABLES
 
 load_catalog()
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from landmark.layers.normalization import BatchNorm, LayerNorm, LocalResponseNorm, standardise
+from landmark.layers.image.normalization import BatchNorm, LayerNorm, LocalResponseNorm, standardise
 
 EXACT = {"rtol": 1e-12, "atol": 1e-12}
 

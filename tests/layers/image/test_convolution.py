@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from landmark.layers.convolution import (
+from landmark.layers.image.convolution import (
     average_pool,
     cross_correlate,
     max_pool,

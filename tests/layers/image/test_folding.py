@@ -7,7 +7,7 @@ import torch
 from torch import nn
 from torch.nn.utils import fuse_conv_bn_eval
 
-from landmark.layers.folding import fold
+from landmark.layers.image.folding import fold
 from landmark.models.convolutional.googlenet import GoogLeNet, GoogLeNetConfig
 from landmark.models.convolutional.inception import InceptionBN, InceptionBNConfig
 from landmark.models.convolutional.resnet import VARIANTS, ResNet, ResNetConfig

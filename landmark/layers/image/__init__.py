@@ -1,0 +1,1 @@
+"""What networks that see are made of."""
