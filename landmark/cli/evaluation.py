@@ -1,12 +1,12 @@
 """`landmark evaluate`: how good a run is at what it was trained for."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from landmark.cli.image.evaluation import evaluate_images, is_classifier
-from landmark.cli.image.evaluation import refuse as refuse_for_images
+from landmark.cli.image.evaluation import evaluate_images
 from landmark.cli.options import (
     Beam,
     Checkpoint,
@@ -19,12 +19,13 @@ from landmark.cli.options import (
 )
 from landmark.cli.translation.evaluation import Options, evaluate_translator
 from landmark.cli.translation.sentences import Reference, Source
-from landmark.cli.understanding.evaluation import (
-    evaluate_understanding,
-    is_understanding,
-    refuse,
-)
+from landmark.cli.understanding.evaluation import evaluate_understanding
 from landmark.core.errors import UserError
+
+_TAKES = {
+    "image-classification": "--split, --file, --ten-crop and --confusion",
+    "understanding": "--split and --file",
+}
 
 
 def evaluate(
@@ -80,25 +81,47 @@ def evaluate(
     accuracy and by class; labels, numbers, tags and answers by what their tasks are scored by.
     Intervals are of 95 %.
     """
-    chosen: dict[str, object] = {"--source": source, "--reference": reference, "--join": join}
-    chosen |= {"--beam": beam, "--length-penalty": length_penalty, "--against": against}
-    chosen |= {"--to": to, "--by-length": by_length, "--output": output}
-    if is_classifier(run):
-        refuse_for_images(chosen)
+    task = _task(run)
+    _refuse(
+        task,
+        {"--source": source, "--reference": reference, "--join": join, "--beam": beam,
+         "--length-penalty": length_penalty, "--against": against, "--to": to,
+         "--by-length": by_length, "--output": output},
+        {"--ten-crop": ten_crop, "--confusion": confusion},
+        {"--file": file},
+    )  # fmt: skip
+    if task == "image-classification":
         evaluate_images(run, split, file, ten_crop, confusion, engine, as_json, checkpoint, device)
-        return
-    if ten_crop or confusion:
-        raise UserError(f"{'--ten-crop' if ten_crop else '--confusion'}: is for runs on images")
-    if is_understanding(run):
-        refuse(chosen)
+    elif task == "understanding":
         evaluate_understanding(run, split, file, bootstrap, as_json, checkpoint, device)
-        return
-    if file:
-        raise UserError("--file: a translator is scored on --source and --reference")
-    evaluate_translator(
-        run,
-        Options(
+    else:
+        options = Options(
             split, source, reference, join, beam, length_penalty, engine, against, test, bootstrap,
             by_length, bin_words, to, output, as_json, checkpoint, device,
-        ),
-    )  # fmt: skip
+        )  # fmt: skip
+        evaluate_translator(run, options)
+
+
+def _task(run: Path) -> str:
+    """What a run was trained for; of what is no run, translators say so."""
+    from landmark.engine.run import RECIPE, Run
+
+    return str(Run(run).read_recipe().get("task")) if (run / RECIPE).is_file() else "translation"
+
+
+def _refuse(
+    task: str,
+    of_translators: Mapping[str, object],
+    of_images: Mapping[str, object],
+    of_examples: Mapping[str, object],
+) -> None:
+    """Refuse options that are for runs of another kind."""
+    for name, value in of_translators.items():
+        if value and task in _TAKES:
+            raise UserError(f"{name}: is for translators; this run takes {_TAKES[task]}")
+    for name, value in of_images.items():
+        if value and task != "image-classification":
+            raise UserError(f"{name}: is for runs on images")
+    for name, value in of_examples.items():
+        if value and task not in _TAKES:
+            raise UserError(f"{name}: a translator is scored on --source and --reference")

@@ -15,12 +15,14 @@ from torch import Tensor
 
 from landmark.core.turn import Turn
 from landmark.data.batch import TranslationBatch
+from landmark.data.translation.pairs import collate_pairs
 from landmark.decoding.beam_search import SearchConfig, beam_search
 from landmark.layers.packing import Packing
 from landmark.layers.projection import token_losses
 from landmark.metrics.translation import sentence_bleu
 from landmark.models.translation import TranslationModel
 from landmark.objectives.translation import TranslationConfig, TranslationObjective
+from landmark.objectives.understanding import grouped_logsumexp
 
 Write = Callable[[Sequence[Sequence[int]]], list[str]]
 """Tokens to texts."""
@@ -53,7 +55,7 @@ class MinimumRiskObjective(TranslationObjective):
         risks = self._risks(batch, found)
         owners = [number for number, its in enumerate(found) for _ in its]
         sentences = [tokens for its in found for tokens in its]
-        extended = _extended(batch, sentences, owners, self.language)
+        extended = self._extended(batch, sentences, owners)
         hidden = self.model(
             extended.source, extended.source_packing, extended.target, extended.target_packing
         )
@@ -98,13 +100,31 @@ class MinimumRiskObjective(TranslationObjective):
 
     def _risks(self, batch: TranslationBatch, found: Sequence[Sequence[Sequence[int]]]) -> Tensor:
         """1 - BLEU of all candidates in their order. (C,)"""
-        lengths = batch.target_packing.lengths.tolist()
-        answers = [its[:-1].tolist() for its in batch.labels.cpu().split(lengths)]  # without </s>
+        answers = _sentences(batch.labels, batch.target_packing)
         references = [
             text for text, its in zip(self.language.write(answers), found, strict=True) for _ in its
         ]
         hypotheses = self.language.write([tokens for its in found for tokens in its])
         return 1 - torch.tensor(sentence_bleu(hypotheses, references), device=batch.labels.device)
+
+    def _extended(
+        self, batch: TranslationBatch, candidates: Sequence[Sequence[int]], owners: Sequence[int]
+    ) -> TranslationBatch:
+        """The batch with candidates behind it, each beside the source of its owner."""
+        sources = _sentences(batch.source, batch.source_packing)
+        answers = _sentences(batch.labels, batch.target_packing)
+        together = collate_pairs(
+            [*sources, *(sources[owner] for owner in owners)],
+            [*answers, *candidates],
+            self.language.begin,
+            self.language.end,
+        )
+        return together.to(batch.source.device)
+
+
+def _sentences(tokens: Tensor, packing: Packing) -> list[list[int]]:
+    """The token lists of a packed batch, without the </s> that closes each."""
+    return [its[:-1].tolist() for its in tokens.cpu().split(packing.lengths.tolist())]
 
 
 def expected_risk(losses: Tensor, lengths: Tensor, risks: Tensor, owners: Tensor) -> Tensor:
@@ -115,32 +135,5 @@ def expected_risk(losses: Tensor, lengths: Tensor, risks: Tensor, owners: Tensor
     rows = torch.repeat_interleave(torch.arange(len(lengths), device=losses.device), lengths)
     scores = -losses.new_zeros(len(lengths)).index_add(0, rows, losses) / lengths
     count = int(owners.max()) + 1
-    masses = scores.exp()  # of means over tokens, which are not far from nothing
-    totals = masses.new_zeros(count).index_add(0, owners, masses)
-    return masses.new_zeros(count).index_add(0, owners, masses * risks) / totals
-
-
-def _extended(
-    batch: TranslationBatch,
-    sentences: Sequence[Sequence[int]],
-    owners: Sequence[int],
-    language: Language,
-) -> TranslationBatch:
-    """The batch with candidates behind it, each beside the source of its owner."""
-    device = batch.source.device
-    whose = torch.tensor(owners, device=device)
-    sources = Packing(batch.source_packing.lengths[whose])
-    targets = torch.tensor([len(tokens) + 1 for tokens in sentences], device=device)
-    inputs = [token for tokens in sentences for token in (language.begin, *tokens)]
-    labels = [token for tokens in sentences for token in (*tokens, language.end)]
-    repeated = sources.pack(
-        batch.source_packing.unpack(batch.source)[whose][:, : sources.max_length]
-    )
-    return dataclasses.replace(
-        batch,
-        source=torch.cat((batch.source, repeated)),
-        source_packing=Packing(torch.cat((batch.source_packing.lengths, sources.lengths))),
-        target=torch.cat((batch.target, torch.tensor(inputs, device=device))),
-        labels=torch.cat((batch.labels, torch.tensor(labels, device=device))),
-        target_packing=Packing(torch.cat((batch.target_packing.lengths, targets))),
-    )
+    probabilities = (scores - grouped_logsumexp(scores, owners, count)[owners]).exp()
+    return scores.new_zeros(count).index_add(0, owners, probabilities * risks)

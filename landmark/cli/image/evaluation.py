@@ -2,7 +2,7 @@
 
 import dataclasses
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,23 +14,6 @@ if TYPE_CHECKING:
     from landmark.metrics.understanding import Score
 
 _MOST_ROWS = 40  # classes in the table; of more, the worst
-
-
-def is_classifier(run: Path) -> bool:
-    """Whether a run was trained for this; what is no run is not, and others say so."""
-    from landmark.engine.run import RECIPE, Run
-
-    return (run / RECIPE).is_file() and Run(run).read_recipe().get("task") == "image-classification"
-
-
-def refuse(options: Mapping[str, Any]) -> None:
-    """Refuse options that only translators know."""
-    for name, value in options.items():
-        if value:
-            raise UserError(
-                f"{name}: is for translators; this run takes --split, --file, --ten-crop and "
-                "--confusion"
-            )
 
 
 def evaluate_images(

@@ -2,9 +2,9 @@
 
 import dataclasses
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from landmark.cli.tally import Tally
 from landmark.core.errors import UserError
@@ -12,20 +12,6 @@ from landmark.core.errors import UserError
 if TYPE_CHECKING:
     from landmark.metrics.understanding import Score
     from landmark.pipelines.understanding import Evaluation
-
-
-def is_understanding(run: Path) -> bool:
-    """Whether a run was trained for this; what is no run is not, and others say so."""
-    from landmark.engine.run import RECIPE, Run
-
-    return (run / RECIPE).is_file() and Run(run).read_recipe().get("task") == "understanding"
-
-
-def refuse(options: Mapping[str, Any]) -> None:
-    """Refuse options that only translators know."""
-    for name, value in options.items():
-        if value:
-            raise UserError(f"{name}: is for translators; this run takes --split and --file")
 
 
 def evaluate_understanding(
