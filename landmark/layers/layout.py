@@ -1,27 +1,44 @@
-"""How the weights of a trained model lie in memory, for writing with it on a CPU."""
+"""How the weights of a trained model lie in memory, for writing with it on a CPU.
 
+Tokens are written one at a time, so a product has as many rows as texts, and most of its time goes
+into reading the matrix. Which kernel reads fastest depends on the layout: one row is multiplied
+by numpy's BLAS with a matrix laid out by columns, several rows by oneDNN with a matrix in blocks.
+"""
+
+import torch
 from torch import Tensor, nn
+
+_EXPECTED_ROWS = 16  # what oneDNN chooses its blocks by; they serve any number above one
 
 
 class ColumnLinear(nn.Linear):
-    """The same linear layer, laid out column by column.
+    """The same linear layer, laid out column by column; `pack` adds a copy for several rows."""
 
-    A product with a few rows, as when tokens are written one at a time, is faster so: up to half
-    for the output layer, whose matrix is the largest. One row alone is a product of a matrix and a
-    vector, whose kernel reads the matrix faster than that for two matrices.
-    """
+    packed: Tensor | None = None
 
     def __init__(self, linear: nn.Linear) -> None:
         super().__init__(linear.in_features, linear.out_features, device="meta")
         linear.weight.data = linear.weight.data.t().contiguous().t()
         self.weight, self.bias = linear.weight, linear.bias
+        self.columns = self.weight.detach().numpy()
+
+    def pack(self) -> None:
+        """Lay out a copy in blocks, unless this build of torch has none or there is one."""
+        if self.packed is None and torch.backends.mkldnn.is_available():
+            weight = self.weight.detach().contiguous()
+            self.packed = torch.ops.mkldnn._reorder_linear_weight(weight, _EXPECTED_ROWS)
 
     def forward(self, x: Tensor) -> Tensor:
-        if x.dim() != 2 or len(x) != 1:
+        is_one = x.dim() == 2 and len(x) == 1
+        if x.requires_grad or x.dim() != 2 or not (is_one or self.packed is not None):
             return super().forward(x)
-        row = x[0]
-        product = self.weight.mv(row) if self.bias is None else self.bias.addmv(self.weight, row)
-        return product[None]
+        if not is_one:
+            product: Tensor = torch.ops.mkldnn._linear_pointwise(
+                x, self.packed, self.bias, "none", [], ""
+            )
+            return product
+        row = torch.from_numpy(self.columns @ x[0].numpy())[None]
+        return row if self.bias is None else row.add_(self.bias)
 
 
 def store_by_columns(model: nn.Module) -> None:
@@ -30,3 +47,10 @@ def store_by_columns(model: nn.Module) -> None:
         for name, layer in module.named_children():
             if isinstance(layer, nn.Linear):
                 setattr(module, name, ColumnLinear(layer))
+
+
+def pack_columns(model: nn.Module) -> None:
+    """Make ready for several rows at a time all layers that lie by columns."""
+    for layer in model.modules():
+        if isinstance(layer, ColumnLinear):
+            layer.pack()

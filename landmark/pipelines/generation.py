@@ -32,7 +32,7 @@ from landmark.decoding.stepwise import (
 )
 from landmark.decoding.stop_string import StopFilter
 from landmark.engine.run import Run
-from landmark.layers.layout import store_by_columns
+from landmark.layers.layout import pack_columns, store_by_columns
 from landmark.layers.packing import Packing
 from landmark.layers.quantization import quantize_linear_layers
 from landmark.models.transformer.gpt import GPTConfig
@@ -204,6 +204,8 @@ class GenerationPipeline:
     @torch.inference_mode()
     def _write(self, drafts: list["_Draft"], manner: Manner) -> Iterator[None]:
         """Write texts to their ends, a token each at a time; finished ones leave the batch."""
+        if len(drafts) > 1:
+            pack_columns(self.model)
         prompts = list({draft.number: draft.read for draft in drafts}.items())
         places = {number: place for place, (number, _) in enumerate(prompts)}
         logits, state = self.read([read for _, read in prompts], manner.length)
@@ -224,18 +226,16 @@ class GenerationPipeline:
 
     def _choose(self, logits: Tensor, writing: "_Writing", manner: Manner) -> Tensor:
         """The next token of every text, noted down. (R, V) -> (R,)"""
-        normalizer = logits.logsumexp(-1)
-        self.check_finite(normalizer)
+        believed = logits.log_softmax(-1)
+        self.check_finite(believed.amax(-1))
         weighed = logits
         if writing.is_said is not None:
             weighed = penalize_repetition(logits, writing.is_said, manner.repetition_penalty)
-        numbers = torch.arange(len(logits), device=logits.device)
         choose: Chooser = choose_greedily
         if manner.sampling:
             choose = sampler(manner.sampling, writing.uniform().to(logits.device))
-        tokens = choose(weighed, numbers, 1)
-        gained = logits.gather(1, tokens[:, None])[:, 0] - normalizer
-        writing.note(tokens, gained)
+        tokens = choose(weighed, writing.rows, 1)
+        writing.note(tokens, believed.gather(1, tokens[:, None])[:, 0])
         return tokens
 
     def _drafts(self, prompts: Sequence[str], samples: int, manner: Manner) -> list["_Draft"]:
@@ -323,6 +323,7 @@ class _Writing:
 
     def __init__(self, drafts: list[_Draft], logits: Tensor, manner: Manner) -> None:
         self.drafts = drafts
+        self.rows = torch.arange(len(drafts), device=logits.device)
         self.is_said: Tensor | None = None
         if manner.repetition_penalty != 1:
             self.is_said = torch.zeros_like(logits, dtype=torch.bool)
@@ -346,11 +347,12 @@ class _Writing:
 
     def leave(self) -> Tensor | None:
         """Let finished texts go; the rows that stay in their new order, or None if all do."""
-        is_going = torch.tensor([draft.ending is None for draft in self.drafts])
-        if is_going.all():
+        is_going = [draft.ending is None for draft in self.drafts]
+        if all(is_going):
             return None
-        kept = keep_in_place(is_going)
+        kept = keep_in_place(torch.tensor(is_going))
         self.drafts = [self.drafts[row] for row in kept.tolist()]
+        self.rows = self.rows[: len(kept)]
         if self.is_said is not None:
             self.is_said = self.is_said[kept.to(self.is_said.device)]
         return kept

@@ -106,7 +106,7 @@ class GPTState:
     def append(self, tokens: Tensor) -> Tensor:
         """Note what each row says now; the places that it stands at. (R,) -> (R,)"""
         places = self.lengths
-        self.tokens[torch.arange(len(tokens), device=tokens.device), places] = tokens
+        self.tokens.scatter_(1, places[:, None], tokens[:, None])
         self.lengths = places + 1
         return places
 
