@@ -1,0 +1,104 @@
+"""Lines that grow step by step: as a picture when they are whole, or as a film of how they grow."""
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from PIL import Image
+
+from landmark.core.errors import UserError
+from landmark.core.storage import beside, write_durably
+from landmark.plots.figure import check_figure, save_figure
+
+FILM = ".gif"
+FRAMES, FRAME_MILLISECONDS, LAST_MILLISECONDS = 90, 70, 3000
+DOTS_PER_INCH = 72
+COLOURS = 128
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A line with a dot at its end, one point a step."""
+
+    line: Line2D
+    head: Line2D
+    xs: Sequence[float]
+    ys: Sequence[float]
+
+    def show(self, points: int) -> None:
+        """The first points alone."""
+        self.line.set_data(self.xs[:points], self.ys[:points])
+        self.head.set_data(self.xs[:points][-1:], self.ys[:points][-1:])
+
+
+def trace(
+    axes: Axes, xs: Sequence[float], ys: Sequence[float], colour: str, style: str, label: str
+) -> Trace:
+    """Draw a line that can grow."""
+    (line,) = axes.plot(xs, ys, color=colour, linestyle=style, linewidth=1.4, label=label)
+    (head,) = axes.plot(xs[-1:], ys[-1:], "o", color=colour, markersize=4.5)
+    return Trace(line, head, xs, ys)
+
+
+def check_film(path: Path) -> None:
+    """Refuse, before the work, a place where neither a figure nor a film can be written."""
+    if path.suffix.lower() != FILM:
+        check_figure(path)
+    elif path.is_dir():
+        raise UserError(f"{path}: is a folder: name the film's file")
+    elif not path.parent.is_dir():
+        raise UserError(f"{path}: the film cannot be written: there is no folder {path.parent}")
+
+
+def save_traces(figure: Figure, traces: Sequence[Trace], path: Path) -> None:
+    """A picture; or, if the file is to be a .gif, a film in which the lines grow."""
+    if path.suffix.lower() != FILM:
+        save_figure(figure, path)
+        return
+    frames = _frames(figure, traces)
+    content = io.BytesIO()
+    times = [FRAME_MILLISECONDS] * (len(frames) - 1) + [LAST_MILLISECONDS]
+    first, *others = frames
+    first.save(content, "GIF", save_all=True, append_images=others, duration=times, loop=0)
+    partial = beside(path, "partial")
+    try:
+        write_durably(partial, content.getvalue())
+        partial.replace(path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        reason = error.strerror or error
+        raise UserError(f"{path}: the film cannot be written: {reason}") from None
+
+
+def frame_points(longest: int) -> list[int]:
+    """How many points each frame shows: first steps one by one, later ones ever more at a time."""
+    shares = np.linspace(0, 1, FRAMES) ** 1.7
+    return sorted({1 + round(share * (longest - 1)) for share in shares.tolist()})
+
+
+def _frames(figure: Figure, traces: Sequence[Trace]) -> list[Image.Image]:
+    """What stays is drawn once; each frame adds the lines as far as they have come."""
+    figure.set_dpi(DOTS_PER_INCH)
+    canvas = FigureCanvasAgg(figure)
+    artists = [artist for one in traces for artist in (one.line, one.head)]
+    for artist in artists:
+        artist.set_animated(True)
+    canvas.draw()
+    still = canvas.copy_from_bbox(figure.bbox)
+    pictures = []
+    for points in frame_points(max(len(one.xs) for one in traces)):
+        canvas.restore_region(still)
+        for one in traces:
+            one.show(points)
+        for artist in artists:
+            figure.draw_artist(artist)
+        pictures.append(Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB"))
+    # One palette for all, that of the last frame, which has every colour: no flicker.
+    palette = pictures[-1].quantize(COLOURS)
+    return [picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures]
