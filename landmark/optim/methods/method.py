@@ -101,13 +101,20 @@ def checked(method: str, params: Parameters, settings: Mapping[str, Any]) -> lis
     check_settings(method, settings)
     if isinstance(params, Tensor):
         raise UserError(f"{method}: give a list of parameters, not one tensor")
-    listed: list[Any] = list(params)
-    for group in listed:
-        if isinstance(group, dict) and not isinstance(group.get("params"), Tensor):
-            group["params"] = list(group.get("params", ()))
-    if not any(not isinstance(item, dict) or len(item["params"]) for item in listed):
+    if isinstance(params, set):
+        raise UserError(f"{method}: give a list of parameters: a set has no order to save by")
+    listed: list[Any] = [_with_listed_parameters(item) for item in params]
+    if not any(not isinstance(item, dict) or item["params"] for item in listed):
         raise UserError(f"{method}: there are no parameters to optimise")
     return listed
+
+
+def _with_listed_parameters(item: Any) -> Any:
+    """A group with its parameters as a list, which can be counted; anything else as it is."""
+    if not isinstance(item, dict):
+        return item
+    given = item.get("params", ())
+    return item | {"params": [given] if isinstance(given, Tensor) else list(given)}
 
 
 def check_settings(method: str, settings: Mapping[str, Any]) -> None:

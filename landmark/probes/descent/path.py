@@ -27,7 +27,7 @@ from landmark.probes.descent.surface import Place, Surface
 
 MOMENTUM = 0.9
 METHODS: Registry[Callable[..., Method]] = Registry("method")
-for _name, _build in {
+_METHODS: dict[str, Callable[..., Method]] = {
     "sgd": GradientDescent,
     "momentum": partial(GradientDescent, momentum=MOMENTUM),
     "averaged-momentum": partial(GradientDescent, momentum=MOMENTUM, averaged=True),
@@ -39,7 +39,8 @@ for _name, _build in {
     "adamw": AdamW,
     "adamax": AdaMax,
     "amsgrad": AMSGrad,
-}.items():
+}
+for _name, _build in _METHODS.items():
     METHODS.add(_name, _build)
 
 RATES_A_DECADE = 6

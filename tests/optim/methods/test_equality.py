@@ -3,6 +3,7 @@
 import copy
 import io
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import pytest
@@ -48,6 +49,7 @@ def ours(name: str, way: str) -> Callable[[Any], torch.optim.Optimizer]:
     return lambda params: method(params, **settings, **WAYS[way])
 
 
+@cache  # one builder a name, so that its path is walked once
 def theirs(name: str) -> Callable[[Any], torch.optim.Optimizer]:
     _, method, settings = PAIRS[name]
     plain = PLAIN if method in FUSED else UNFUSED
