@@ -61,7 +61,7 @@ def paths(
 def rates(
     method: Annotated[str, typer.Argument(help="sgd, momentum, adam, …")] = "sgd",
     surface: Annotated[str, typer.Option(help=f"{NAMES}.")] = "ravine",
-    steps: Steps = 100,
+    steps: Steps = 200,
     output: Annotated[Path, typer.Option(help="The figure; a .gif is a film.")] = Path("rates.png"),
     as_json: Json = False,
 ) -> None:

@@ -8,18 +8,20 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from PIL import Image
 
 from landmark.core.errors import UserError
-from landmark.core.storage import beside, write_durably
-from landmark.plots.figure import check_figure, save_figure
+from landmark.plots.figure import check_figure, save_figure, write_figure
 
 FILM = ".gif"
 FRAMES, FRAME_MILLISECONDS, LAST_MILLISECONDS = 90, 70, 3000
-DOTS_PER_INCH = 72
-COLOURS = 128
+FILM_DOTS_PER_INCH, PICTURE_DOTS_PER_INCH = 72, 150
+COLOURS = 256
+Style = str | tuple[int, tuple[int, int]]
+"""Of a line: "-", or where its dashes begin and how long they and the gaps are."""
 
 
 @dataclass(frozen=True)
@@ -38,11 +40,15 @@ class Trace:
 
 
 def trace(
-    axes: Axes, xs: Sequence[float], ys: Sequence[float], colour: str, style: str, label: str
+    axes: Axes, xs: Sequence[float], ys: Sequence[float], colour: str, style: Style, label: str
 ) -> Trace:
     """Draw a line that can grow."""
-    (line,) = axes.plot(xs, ys, color=colour, linestyle=style, linewidth=1.4, label=label)
-    (head,) = axes.plot(xs[-1:], ys[-1:], "o", color=colour, markersize=4.5)
+    (line,) = axes.plot(
+        xs, ys, color=colour, linestyle=style, linewidth=1.5, label=label, solid_joinstyle="round"
+    )
+    (head,) = axes.plot(
+        xs[-1:], ys[-1:], "o", color=colour, markersize=4.5, markeredgecolor="white", zorder=6
+    )
     return Trace(line, head, xs, ys)
 
 
@@ -58,22 +64,22 @@ def check_film(path: Path) -> None:
 
 def save_traces(figure: Figure, traces: Sequence[Trace], path: Path) -> None:
     """A picture; or, if the file is to be a .gif, a film in which the lines grow."""
-    if path.suffix.lower() != FILM:
-        save_figure(figure, path)
-        return
-    frames = _frames(figure, traces)
     content = io.BytesIO()
-    times = [FRAME_MILLISECONDS] * (len(frames) - 1) + [LAST_MILLISECONDS]
-    first, *others = frames
-    first.save(content, "GIF", save_all=True, append_images=others, duration=times, loop=0)
-    partial = beside(path, "partial")
-    try:
-        write_durably(partial, content.getvalue())
-        partial.replace(path)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        reason = error.strerror or error
-        raise UserError(f"{path}: the film cannot be written: {reason}") from None
+    if path.suffix.lower() == FILM:
+        first, *others = _frames(figure, traces)
+        times = [FRAME_MILLISECONDS] * len(others) + [LAST_MILLISECONDS]
+        first.save(content, "GIF", save_all=True, append_images=others, duration=times, loop=0)
+        write_figure(content.getvalue(), path)
+    elif path.suffix.lower() == ".png":  # a palette makes it a third of the size
+        figure.savefig(content, format="png", dpi=PICTURE_DOTS_PER_INCH)
+        picture = Image.open(content).convert("RGB")
+        small = io.BytesIO()
+        picture.quantize(palette=_palette(picture, traces), dither=Image.Dither.NONE).save(
+            small, "PNG", optimize=True
+        )
+        write_figure(small.getvalue(), path)
+    else:
+        save_figure(figure, path)
 
 
 def frame_points(longest: int) -> list[int]:
@@ -84,7 +90,7 @@ def frame_points(longest: int) -> list[int]:
 
 def _frames(figure: Figure, traces: Sequence[Trace]) -> list[Image.Image]:
     """What stays is drawn once; each frame adds the lines as far as they have come."""
-    figure.set_dpi(DOTS_PER_INCH)
+    figure.set_dpi(FILM_DOTS_PER_INCH)
     canvas = FigureCanvasAgg(figure)
     artists = [artist for one in traces for artist in (one.line, one.head)]
     for artist in artists:
@@ -100,5 +106,17 @@ def _frames(figure: Figure, traces: Sequence[Trace]) -> list[Image.Image]:
             figure.draw_artist(artist)
         pictures.append(Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB"))
     # One palette for all, that of the last frame, which has every colour: no flicker.
-    palette = pictures[-1].quantize(COLOURS)
+    palette = _palette(pictures[-1], traces)
     return [picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures]
+
+
+def _palette(picture: Image.Image, traces: Sequence[Trace]) -> Image.Image:
+    """The colours of a picture, in which those of the lines have their place, thin as they are."""
+    colours = sorted({to_hex(one.line.get_color()) for one in traces})
+    swatch = max(1, picture.height // 4 // len(colours))
+    larger = Image.new("RGB", (picture.width, picture.height + swatch * len(colours)))
+    larger.paste(picture)
+    for number, colour in enumerate(colours):
+        top = picture.height + swatch * number
+        larger.paste(colour, (0, top, picture.width, top + swatch))
+    return larger.quantize(COLOURS)

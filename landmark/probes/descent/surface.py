@@ -29,13 +29,15 @@ class Surface:
     """The height of the minima."""
     window: tuple[float, float, float, float]
     """What a picture shows: the least and the largest x, then y."""
+    free_corner: str = "lower right"
+    """Of the picture: no path leads there."""
 
     def height(self, points: Tensor) -> Tensor:
         """(…, 2) -> (…)"""
         return self.height_at(points[..., 0], points[..., 1])
 
 
-RAVINE_CURVATURES = 1.0, 30.0  # along it and across
+RAVINE_CURVATURES = 1.0, 100.0  # along it and across
 
 
 def _ravine(x: Tensor, y: Tensor) -> Tensor:
@@ -59,12 +61,12 @@ SURFACES: Registry[Surface] = Registry("surface")
 for _surface in (
     Surface(
         name="ravine",
-        equation="(x² + 30 y²) / 2",
+        equation="(x² + 100 y²) / 2",
         height_at=_ravine,
         start=(-10.0, 1.5),
         minima=((0.0, 0.0),),
         lowest=0.0,
-        window=(-11.0, 3.0, -2.2, 2.2),
+        window=(-11.0, 4.0, -2.2, 2.2),
     ),
     Surface(
         # Begun almost on the ridge: what finds no way off it ends at the saddle point, (0, 0).
@@ -74,7 +76,8 @@ for _surface in (
         start=(-1.5, 0.001),
         minima=((0.0, 1.0), (0.0, -1.0)),
         lowest=-0.25,
-        window=(-1.8, 1.2, -1.5, 1.5),
+        window=(-2.4, 1.2, -1.5, 1.5),
+        free_corner="lower left",
     ),
     Surface(
         name="rosenbrock",
@@ -84,15 +87,17 @@ for _surface in (
         minima=((1.0, 1.0),),
         lowest=0.0,
         window=(-1.8, 1.6, -0.6, 2.2),
+        free_corner="upper center",
     ),
     Surface(
         name="beale",
-        equation="(1.5 - x + xy)² + (2.25 - x + xy²)² + (2.625 - x + xy³)²",
+        equation="(1.5-x+xy)² + (2.25-x+xy²)² + (2.625-x+xy³)²",
         height_at=_beale,
         start=(1.0, 1.0),
         minima=((3.0, 0.5),),
         lowest=0.0,
         window=(-0.5, 4.2, -1.2, 1.8),
+        free_corner="upper right",
     ),
 ):
     SURFACES.add(_surface.name, _surface)

@@ -34,20 +34,14 @@ def places(build, dtype, before_second_step=lambda optimizer: None):
 def test_the_lectures_momentum_is_torchs_with_equal_dampening(beta, dtype, way):
     """But for the first step, which torch does not dampen: there its velocity is made ours."""
 
-    def dampen_the_first(optimizer):
-        for state in optimizer.state.values():
-            state["momentum_buffer"] *= 1 - beta
-
-    # The first step is at a rate of (1 - beta) times ours, for the same reason.
     def theirs(params):
-        optimizer = torch.optim.SGD(
-            params, lr=0.05 * (1 - beta), momentum=beta, dampening=beta, weight_decay=0.1
-        )
-        return optimizer
+        rate = 0.05 * (1 - beta)  # of the first step, which then is ours
+        return torch.optim.SGD(params, rate, beta, dampening=beta, weight_decay=0.1)
 
     def after_the_first(optimizer):
-        dampen_the_first(optimizer)
         optimizer.param_groups[0]["lr"] = 0.05
+        for state in optimizer.state.values():
+            state["momentum_buffer"] *= 1 - beta
 
     def ours(params):
         return GradientDescent(
@@ -160,7 +154,7 @@ def test_what_cannot_be_descended_is_said_before_the_first_step():
     place, loss = bowl()
     optimizer = GradientDescent([place], lr=0.1)
     with pytest.raises(UserError, match=r"the loss has shape \(2,\): give a scalar"):
-        descend(optimizer, lambda: place.square())
+        descend(optimizer, place.square)
     for settings in ({"tolerance": -1.0}, {"max_steps": -1}):
         with pytest.raises(UserError, match="numbers of at least 0"):
             descend(optimizer, loss, **settings)

@@ -167,7 +167,7 @@ def test_a_rate_that_is_no_rate_is_refused(method, rate):
 @pytest.mark.parametrize("betas", [(1.0, 0.9), (0.9, 1.0), (-0.1, 0.9), (0.9, math.nan), (0.9,)])
 @pytest.mark.parametrize("method", [Adam, AdamW, AMSGrad, AdaMax])
 def test_betas_outside_zero_to_below_one_are_refused(method, betas):
-    with pytest.raises(UserError, match="betas are .*: give two numbers from 0 to below 1"):
+    with pytest.raises(UserError, match=r"betas are .*: give two numbers from 0 to below 1"):
         method([place()], betas=betas)
     with pytest.raises(UserError, match="betas are"):
         method([{"params": [place()], "betas": betas}])

@@ -9,7 +9,7 @@ from landmark.probes.descent.surface import SURFACES
 
 
 def ravine(x, y):
-    return x, 30 * y
+    return x, 100 * y
 
 
 def saddle(x, y):
@@ -79,7 +79,7 @@ def test_heights_at_the_starts_are_the_published_ones():
     }
     assert heights["rosenbrock"] == pytest.approx(24.2)
     assert heights["beale"] == pytest.approx(14.203125)
-    assert heights["ravine"] == pytest.approx((10**2 + 30 * 1.5**2) / 2)
+    assert heights["ravine"] == pytest.approx((10**2 + 100 * 1.5**2) / 2)
 
 
 def test_the_saddle_point_is_flat_and_no_minimum():
