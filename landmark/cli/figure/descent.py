@@ -1,6 +1,7 @@
-"""`landmark figure paths`, `rates` and `momentum`: optimisers on surfaces over the plane."""
+"""`landmark figure paths`, `rates`, `momentum`, `bias` and `updates`: how optimisers move."""
 
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -118,6 +119,72 @@ def momentum(
         "momentum, its own rate": comparison.own_rate,
     }
     _print_table("ravine", shown)
+    print(output)
+
+
+def bias(
+    beta2: Annotated[
+        list[float] | None, typer.Option(help="Decay of squares; default: 0.99, 0.999, 0.9999.")
+    ] = None,
+    rate: Annotated[
+        list[float] | None, typer.Option(help="Learning rates; default: nine from 1e-4 to 1.")
+    ] = None,
+    steps: Annotated[int, typer.Option(min=2, max=100_000, help="Steps to train.")] = 300,
+    seed: Annotated[int, typer.Option(help="Another seed, other first weights.")] = 1,
+    output: Annotated[Path, typer.Option(help="The figure.")] = Path("bias.png"),
+    as_json: Json = False,
+) -> None:
+    """Train a small network by Adam with and without bias correction, and draw what comes of it."""
+    from landmark.plots.descent.bias import save_bias
+    from landmark.plots.figure import check_figure
+    from landmark.probes.descent.bias import BETA2S, RATES, train_with_and_without
+
+    check_figure(output)
+    beta2s, rates = dict.fromkeys(beta2 or BETA2S), sorted(set(rate or RATES))
+    runs = train_with_and_without(list(beta2s), rates, steps, seed)
+    save_bias(runs, output)
+    if as_json:
+        print_json(figure=str(output), steps=steps, seed=seed, runs=runs)
+        return
+    print(f"{'training loss in the end, by rate':<34}" + "".join(f"{r:>8.2g}" for r in rates))
+    for decay in beta2s:
+        for corrected, word in ((True, "corrected"), (False, "not corrected")):
+            own = [r for r in runs if (r.beta2, r.corrected) == (decay, corrected)]
+            name = f"beta2 {decay:g}, {word}"
+            print(f"{name:<34}" + "".join(f"{run.final:>8.3f}" for run in own))
+    print(output)
+
+
+def updates(
+    recipe: Annotated[
+        str, typer.Argument(help="A recipe's name, a YAML file or a run: its training begins anew.")
+    ],
+    overrides: Annotated[
+        list[str] | None, typer.Argument(help="Settings to change, as optimizer.name=sgd.")
+    ] = None,
+    steps: Annotated[int, typer.Option(min=2, max=100_000, help="First steps to watch.")] = 200,
+    output: Annotated[Path, typer.Option(help="The figure.")] = Path("updates.png"),
+    as_json: Json = False,
+) -> None:
+    """Draw how far each layer moves at each step of a real training."""
+    from landmark.cli.progress import Progress
+    from landmark.pipelines.inspection.update import watch_training
+    from landmark.plots.descent.update import save_updates
+    from landmark.plots.figure import check_figure
+
+    check_figure(output)
+    with Progress(steps) as progress:
+        watched = watch_training(recipe, overrides or [], steps, progress.report)
+    count = len(watched.learning_rates)
+    save_updates(watched, f"{recipe}: {watched.method}, {count} steps", output)
+    if as_json:
+        print_json(figure=str(output), recipe=recipe, **vars(watched))
+        return
+    width = max(len("median of all steps"), *(len(one.layer) for one in watched.layers)) + 2
+    print(f"{'median of all steps':<{width}}{'update / weights':>18}{'effective rate':>16}")
+    for one in watched.layers:
+        print(f"{one.layer:<{width}}{median(one.shares):>18.1e}{median(one.rates):>16.1e}")
+    print(f"{'learning rate':<{width}}{'':>18}{median(watched.learning_rates):>16.1e}")
     print(output)
 
 

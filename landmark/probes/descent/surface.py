@@ -8,12 +8,14 @@ software", begin.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 from torch import Tensor
 
 from landmark.core.registry import Registry
 
 Place = tuple[float, float]
+Corner = Literal["lower left", "lower right", "upper center", "upper right"]
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,7 @@ class Surface:
     """The height of the minima."""
     window: tuple[float, float, float, float]
     """What a picture shows: the least and the largest x, then y."""
-    free_corner: str = "lower right"
+    free_corner: Corner = "lower right"
     """Of the picture: no path leads there."""
 
     def height(self, points: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""`landmark figure paths`, `rates` and `momentum`: what they print and draw, and mistakes."""
+"""The figures of descent: what they print and draw, and mistakes."""
 
 import json
 
@@ -70,6 +70,25 @@ def test_momentum_is_drawn_beside_plain_descent(command, tmp_path):
     assert set(record) == {"figure", "steps", "plain", "same_rate", "own_rate"}
 
 
+def test_bias_correction_is_drawn_for_every_beta2_and_rate(command, tmp_path):
+    picture = tmp_path / "b.png"
+    words = ["bias", "--beta2", "0.9", "--beta2", "0.999", "--rate", "0.1", "--rate", "0.01"]
+    answer = command("figure", *words, "--steps", "20", "--output", picture)
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.lines[0].split()[-2:] == ["0.01", "0.1"]
+    assert [line[:27].strip() for line in answer.lines[1:5]] == [
+        f"beta2 {beta2}, {word}"
+        for beta2 in (0.9, 0.999)
+        for word in ("corrected", "not corrected")
+    ]
+    assert answer.lines[5:] == [str(picture)]
+    assert imread(picture).std() > 0
+    words += ["--steps", "20", "--output", picture, "--json"]
+    runs = json.loads(command("figure", *words).out)["runs"]
+    assert len(runs) == 8
+    assert {len(run["losses"]) for run in runs} == {20}
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -80,6 +99,9 @@ def test_momentum_is_drawn_beside_plain_descent(command, tmp_path):
         (["paths", "beale", "--rate", "0"], "rates are positive numbers"),
         (["paths", "beale", "--rate", "nan"], "rates are positive numbers"),
         (["momentum", "--rate", "-1"], "rates are positive numbers"),
+        (["bias", "--beta2", "1"], "beta2: give numbers from 0 to below 1"),
+        (["bias", "--rate", "-0.1"], "rates are positive numbers"),
+        (["bias", "--output", "no/b.png"], "there is no folder no"),
         (["paths", "--output", "no/p.png"], "there is no folder no"),
         (["rates", "--output", "no/p.gif"], "there is no folder no"),
         (["momentum", "--output", "p.mp4"], "cannot be written as 'mp4'"),
