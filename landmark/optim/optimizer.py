@@ -167,7 +167,8 @@ def _build(groups: list[dict[str, Any]], config: OptimizerConfig, sharded: bool)
         return _build_by_squares(groups, config, sharded)
     own: dict[str, Any] = {"lr": 0.0, "betas": config.betas, "eps": config.epsilon}
     if name == "adamax":
-        return AdaMax(groups, **own, written_out=written_out)
+        foreach = False if sharded else None
+        return AdaMax(groups, **own, written_out=written_out, foreach=foreach)
     method = {"adam": Adam, "adamw": AdamW, "amsgrad": AMSGrad}[name]
     return method(groups, **own, bias_correction=config.bias_correction, written_out=written_out)
 
@@ -181,6 +182,7 @@ def _build_by_squares(
         own["eps"] = config.square_epsilon
     if config.name == "adagrad":
         return AdaGrad(groups, **own, fused=not sharded)
+    own["foreach"] = False if sharded else None
     if config.square_decay is not None:
         own["alpha" if config.name == "rmsprop" else "rho"] = config.square_decay
     if config.name == "rmsprop":

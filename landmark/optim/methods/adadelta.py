@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from landmark.optim.methods.method import Method, Parameters, checked, pulled
+from landmark.optim.methods.method import Method, Parameters, are_small, checked, pulled
 
 
 class AdaDelta(Method, torch.optim.Adadelta):
@@ -24,11 +24,13 @@ class AdaDelta(Method, torch.optim.Adadelta):
         weight_decay: float = 0.0,
         *,
         written_out: bool = False,
+        foreach: bool | None = None,
     ) -> None:
         settings: dict[str, Any] = {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay}
         params = checked("AdaDelta", params, settings)
         self.written_out = written_out
-        super().__init__(params, **settings)
+        foreach = are_small(params) if foreach is None else foreach
+        super().__init__(params, **settings, foreach=foreach)
 
     def update(self, parameter: Tensor, gradient: Tensor, group: dict[str, Any]) -> None:
         self.count(parameter)  # of no use here, but torch's kernels keep it

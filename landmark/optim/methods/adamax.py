@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from landmark.optim.methods.method import Method, Parameters, checked, pulled
+from landmark.optim.methods.method import Method, Parameters, are_small, checked, pulled
 
 
 class AdaMax(Method, torch.optim.Adamax):
@@ -24,11 +24,13 @@ class AdaMax(Method, torch.optim.Adamax):
         weight_decay: float = 0.0,
         *,
         written_out: bool = False,
+        foreach: bool | None = None,
     ) -> None:
         settings: dict[str, Any] = {"lr": lr, "eps": eps, "weight_decay": weight_decay}
         params = checked("AdaMax", params, settings | {"betas": betas})
         self.written_out = written_out
-        super().__init__(params, betas=betas, **settings)
+        foreach = are_small(params) if foreach is None else foreach
+        super().__init__(params, betas=betas, **settings, foreach=foreach)
 
     def update(self, parameter: Tensor, gradient: Tensor, group: dict[str, Any]) -> None:
         alpha, (beta1, beta2) = group["lr"], group["betas"]

@@ -62,10 +62,11 @@ class GradientDescent(Method, torch.optim.SGD):
 
     def step_with_kernels(self) -> None:
         """torch would start each velocity at the first gradient, undampened; ours is zero then."""
+        has_all = len(self.state) == sum(len(group["params"]) for group in self.param_groups)
         for group in self.param_groups:
             if group["momentum"]:
                 group["dampening"] = group["momentum"] if self.averaged else 0.0
-                for parameter in group["params"]:
+                for parameter in () if has_all else group["params"]:
                     if parameter.grad is not None:
                         self.remembered(parameter, "momentum_buffer")
         super().step_with_kernels()

@@ -20,6 +20,8 @@ Parameters = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, T
 AT_LEAST_ZERO = ("lr", "eps", "weight_decay")
 BELOW_ONE = ("momentum", "alpha", "rho")
 """Decay rates: of a velocity, or of an average of squares."""
+SMALL = 2**15
+"""Numbers: intermediate results of so many stay in the processor's cache."""
 
 
 class Method(torch.optim.Optimizer):
@@ -34,21 +36,24 @@ class Method(torch.optim.Optimizer):
         """Move one parameter, in place: the method's equations."""
         raise NotImplementedError
 
-    @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
         """Move every parameter that has a gradient; the others and their memory stay."""
         loss = None
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
-        if self._has_sparse_gradients() or self.written_out:
-            for group in self.param_groups:
-                for parameter in group["params"]:
-                    if parameter.grad is not None:
-                        self.update(parameter, parameter.grad, group)
+        if self._has_sparse_gradients() or self.written_out:  # the first refuses, too
+            self._step_written_out()
         else:
             self.step_with_kernels()
         return loss
+
+    @torch.no_grad()
+    def _step_written_out(self) -> None:
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                if parameter.grad is not None:
+                    self.update(parameter, parameter.grad, group)
 
     def step_with_kernels(self) -> None:
         """The same step by torch's class."""
@@ -59,11 +64,11 @@ class Method(torch.optim.Optimizer):
 
     def _has_sparse_gradients(self) -> bool:
         """Whether a gradient is sparse: the written-out lines take those, fused kernels do not."""
-        sparse = any(
-            parameter.grad is not None and parameter.grad.is_sparse
-            for group in self.param_groups
-            for parameter in group["params"]
-        )
+        sparse = False
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                gradient = parameter.grad
+                sparse = sparse or (gradient is not None and gradient.is_sparse)
         if sparse and not self.takes_sparse_gradients:
             raise UserError(
                 f"{type(self).__name__} needs dense gradients: build embeddings with sparse=False"
@@ -115,6 +120,13 @@ def _with_listed_parameters(item: Any) -> Any:
         return item
     given = item.get("params", ())
     return item | {"params": [given] if isinstance(given, Tensor) else list(given)}
+
+
+def are_small(params: list[Any]) -> bool:
+    """Whether tensors are so small on average that torch had better take them all in one call."""
+    groups = [item["params"] if isinstance(item, dict) else [item] for item in params]
+    tensors = [entry[1] if isinstance(entry, tuple) else entry for g in groups for entry in g]
+    return sum(tensor.numel() for tensor in tensors) < SMALL * len(tensors)
 
 
 def check_settings(method: str, settings: Mapping[str, Any]) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from landmark.optim.methods.method import Method, Parameters, checked, pulled
+from landmark.optim.methods.method import Method, Parameters, are_small, checked, pulled
 
 
 class RMSProp(Method, torch.optim.RMSprop):
@@ -27,6 +27,7 @@ class RMSProp(Method, torch.optim.RMSprop):
         momentum: float = 0.0,
         centered: bool = False,
         written_out: bool = False,
+        foreach: bool | None = None,
     ) -> None:
         settings: dict[str, Any] = {
             "lr": lr,
@@ -36,7 +37,9 @@ class RMSProp(Method, torch.optim.RMSprop):
         }
         params = checked("RMSProp", params, settings | {"momentum": momentum})
         self.written_out = written_out
-        super().__init__(params, **settings, momentum=momentum, centered=centered)
+        foreach = are_small(params) if foreach is None else foreach
+        settings |= {"momentum": momentum, "centered": centered, "foreach": foreach}
+        super().__init__(params, **settings)
 
     def update(self, parameter: Tensor, gradient: Tensor, group: dict[str, Any]) -> None:
         self.count(parameter)  # of no use here, but torch's kernels keep it
