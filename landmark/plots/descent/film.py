@@ -4,6 +4,7 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -20,6 +21,7 @@ FILM = ".gif"
 FRAMES, FRAME_MILLISECONDS, LAST_MILLISECONDS = 90, 70, 3000
 FILM_DOTS_PER_INCH, PICTURE_DOTS_PER_INCH = 72, 150
 COLOURS = 256
+_PLAIN = Image.Dither.NONE
 Style = str | tuple[int, tuple[int, int]]
 """Of a line: "-", or where its dashes begin and how long they and the gaps are."""
 
@@ -64,22 +66,30 @@ def check_film(path: Path) -> None:
 
 def save_traces(figure: Figure, traces: Sequence[Trace], path: Path) -> None:
     """A picture; or, if the file is to be a .gif, a film in which the lines grow."""
-    content = io.BytesIO()
-    if path.suffix.lower() == FILM:
-        first, *others = _frames(figure, traces)
-        times = [FRAME_MILLISECONDS] * len(others) + [LAST_MILLISECONDS]
-        first.save(content, "GIF", save_all=True, append_images=others, duration=times, loop=0)
-        write_figure(content.getvalue(), path)
-    elif path.suffix.lower() == ".png":  # a palette makes it a third of the size
-        figure.savefig(content, format="png", dpi=PICTURE_DOTS_PER_INCH)
-        picture = Image.open(content).convert("RGB")
-        small = io.BytesIO()
-        picture.quantize(palette=_palette(picture, traces), dither=Image.Dither.NONE).save(
-            small, "PNG", optimize=True
-        )
-        write_figure(small.getvalue(), path)
-    else:
+    colours = [one.line.get_color() for one in traces]
+    if path.suffix.lower() != FILM:
+        save_lines(figure, colours, path)
+        return
+    pictures, content = _frames(figure, traces), io.BytesIO()
+    # One palette for all, that of the last frame, which has every colour: no flicker.
+    palette = _palette(pictures[-1], colours)
+    first, *others = [one.quantize(palette=palette, dither=_PLAIN) for one in pictures]
+    times = [FRAME_MILLISECONDS] * len(others) + [LAST_MILLISECONDS]
+    first.save(content, "GIF", save_all=True, append_images=others, duration=times, loop=0)
+    write_figure(content.getvalue(), path)
+
+
+def save_lines(figure: Figure, colours: Sequence[Any], path: Path) -> None:
+    """A picture of lines in these colours; a .png has a palette, which is a third of the size."""
+    if path.suffix.lower() != ".png":
         save_figure(figure, path)
+        return
+    content, small = io.BytesIO(), io.BytesIO()
+    figure.savefig(content, format="png", dpi=PICTURE_DOTS_PER_INCH)
+    picture = Image.open(content).convert("RGB")
+    picture = picture.quantize(palette=_palette(picture, colours), dither=_PLAIN)
+    picture.save(small, "PNG", optimize=True)
+    write_figure(small.getvalue(), path)
 
 
 def frame_points(longest: int) -> list[int]:
@@ -105,14 +115,12 @@ def _frames(figure: Figure, traces: Sequence[Trace]) -> list[Image.Image]:
         for artist in artists:
             figure.draw_artist(artist)
         pictures.append(Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB"))
-    # One palette for all, that of the last frame, which has every colour: no flicker.
-    palette = _palette(pictures[-1], traces)
-    return [picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures]
+    return pictures
 
 
-def _palette(picture: Image.Image, traces: Sequence[Trace]) -> Image.Image:
+def _palette(picture: Image.Image, lines: Sequence[Any]) -> Image.Image:
     """The colours of a picture, in which those of the lines have their place, thin as they are."""
-    colours = sorted({to_hex(one.line.get_color()) for one in traces})
+    colours = sorted({to_hex(line) for line in lines})
     swatch = max(1, picture.height // 4 // len(colours))
     larger = Image.new("RGB", (picture.width, picture.height + swatch * len(colours)))
     larger.paste(picture)
