@@ -38,7 +38,7 @@ METHODS: dict[
     ),
     "adagrad": (AdaGrad, torch.optim.Adagrad, {"lr": 1e-3}, {}),
     "rmsprop": (RMSProp, torch.optim.RMSprop, {"lr": 1e-3, "alpha": 0.9}, {}),
-    "adadelta": (AdaDelta, torch.optim.Adadelta, {"lr": 1.0}, {}),
+    "adadelta": (AdaDelta, torch.optim.Adadelta, {"lr": 1.0, "rho": 0.95}, {}),
     "adam": (Adam, torch.optim.Adam, {"lr": 1e-3}, {}),
     "adamw": (AdamW, torch.optim.AdamW, {"lr": 1e-3}, {}),
     "amsgrad": (AMSGrad, torch.optim.Adam, {"lr": 1e-3}, {"amsgrad": True}),

@@ -65,6 +65,25 @@ def test_averaging_is_classical_momentum_at_a_smaller_rate(way):
     torch.testing.assert_close(averaged, summed, rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.parametrize("nesterov", [False, True])
+def test_a_parameter_whose_first_gradient_comes_late_begins_with_no_velocity(nesterov):
+    """torch's fused kernel takes it for granted that all begin at one step."""
+    ends = []
+    for build, own in (
+        (GradientDescent, {}),
+        (GradientDescent, {"written_out": True}),
+        (torch.optim.SGD, {"foreach": False, "fused": False}),
+    ):
+        problem = LeastSquares(torch.float64)
+        optimizer = build(problem.parameters, lr=0.01, momentum=0.9, nesterov=nesterov, **own)
+        for step in range(1, 30):  # the bias has its first gradient at step 3
+            problem.set_gradients(step, missing=True)
+            optimizer.step()
+        ends.append(torch.cat([p.detach().flatten() for p in problem.parameters]))
+    torch.testing.assert_close(ends[0], ends[2], rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(ends[1], ends[2], rtol=1e-12, atol=1e-12)
+
+
 def test_the_velocity_is_the_lectures_moving_average():
     place = torch.zeros(1, dtype=torch.float64, requires_grad=True)
     optimizer = GradientDescent([place], lr=0.5, momentum=0.9, averaged=True)
