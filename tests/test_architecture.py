@@ -18,7 +18,7 @@ MAY_IMPORT = {
     "decoding": {"layers", "core"},
     "objectives": {"models", "data", "decoding", "metrics", "layers", "core"},
     "engine": {"data", "optim", "metrics", "core"},
-    "probes": {"models", "data", "layers", "core"},
+    "probes": {"models", "data", "layers", "optim", "core"},
     "interop": {"models", "data", "layers", "core"},
 }
 BELOW_RECIPES = set(MAY_IMPORT)

@@ -19,9 +19,11 @@ from landmark.models.convolutional.inception_v4 import (
 )
 from landmark.models.convolutional.lenet import LeNet, LeNet1998, LeNet1998Config, LeNetConfig
 from landmark.models.convolutional.nin import NIN, NINConfig
+from landmark.models.convolutional.plain import PlainConfig, PlainNetwork
 from landmark.models.convolutional.resnet import ResNet, ResNetConfig
 from landmark.models.convolutional.resnet9 import ResNet9, ResNet9Config
 from landmark.models.convolutional.vgg import VGG, VGGConfig
+from landmark.models.dense import DenseConfig, DenseNetwork
 from landmark.models.image import ImageNetwork, ImageNetworkConfig
 from landmark.models.transformer.vit import ViT, ViTConfig
 
@@ -40,6 +42,8 @@ VisionConfig = (
     | ResNetConfig
     | ResNet9Config
     | ViTConfig
+    | DenseConfig
+    | PlainConfig
 )
 _NETWORKS: dict[type[ImageNetworkConfig], type[ImageNetwork]] = {
     LeNet1998Config: LeNet1998,
@@ -56,6 +60,8 @@ _NETWORKS: dict[type[ImageNetworkConfig], type[ImageNetwork]] = {
     ResNetConfig: ResNet,
     ResNet9Config: ResNet9,
     ViTConfig: ViT,
+    DenseConfig: DenseNetwork,
+    PlainConfig: PlainNetwork,
 }
 
 

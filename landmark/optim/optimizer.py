@@ -1,6 +1,7 @@
 """An optimiser with its schedule, whose state is plain named tensors.
 
-Adam: Kingma and Ba 2015, arXiv 1412.6980. The defaults are the Transformer paper's.
+The methods are those of `landmark.optim.methods`. The defaults of Adam and its kin here are the
+Transformer paper's; what others keep to themselves is as their papers have it.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,34 +13,64 @@ from torch import Tensor, nn
 
 from landmark.core.configuration import settings
 from landmark.core.errors import UserError
+from landmark.optim.methods.adadelta import AdaDelta
+from landmark.optim.methods.adagrad import AdaGrad
+from landmark.optim.methods.adam import Adam, AdamW, AMSGrad
+from landmark.optim.methods.adamax import AdaMax
+from landmark.optim.methods.gradient_descent import GradientDescent
+from landmark.optim.methods.method import Method
+from landmark.optim.methods.rmsprop import RMSProp
+
+MethodName = Literal[
+    "sgd",
+    "momentum",
+    "averaged-momentum",
+    "nesterov",
+    "adagrad",
+    "rmsprop",
+    "adadelta",
+    "adam",
+    "adamw",
+    "adamax",
+    "amsgrad",
+]
+_Decay = Annotated[float, Field(ge=0, lt=1)]
+_USUAL_MOMENTUM = 0.9
 
 
 @settings
 class OptimizerConfig:
     """How gradients become steps."""
 
-    name: Literal["adam", "adamw", "sgd"] = "adam"
+    name: MethodName = "adam"
     """The method."""
-    betas: tuple[Annotated[float, Field(ge=0, lt=1)], Annotated[float, Field(ge=0, lt=1)]] = (
-        0.9,
-        0.98,
-    )
-    """Adam: decay of the first and second moments."""
+    betas: tuple[_Decay, _Decay] = (0.9, 0.98)
+    """adam, adamw, adamax, amsgrad: decay of the first and second moments."""
     epsilon: Annotated[float, Field(gt=0)] = 1e-9
-    """Adam: what keeps the division finite."""
-    momentum: Annotated[float, Field(ge=0, lt=1)] = 0.0
-    """sgd: momentum."""
+    """adam, adamw, adamax, amsgrad: what keeps the division finite."""
+    bias_correction: bool = True
+    """adam, adamw, amsgrad: make up for moments that start at zero; false shows why."""
+    momentum: _Decay = 0.0
+    """sgd: momentum. The methods named after it take 0.9 for 0."""
     nesterov: bool = False
     """sgd: look ahead along the momentum (Sutskever et al. 2013)."""
+    square_decay: _Decay | None = None
+    """rmsprop, adadelta: decay of the mean of squares; null: as published, 0.9 and 0.95."""
+    square_epsilon: Annotated[float, Field(gt=0)] | None = None
+    """adagrad, rmsprop, adadelta: what keeps the division finite; null: 1e-10, 1e-8, 1e-6."""
+    centered: bool = False
+    """rmsprop: divide by the variance's root and not by the mean square's."""
     weight_decay: Annotated[float, Field(ge=0)] = 0.0
     """Pull towards zero (adamw: decoupled)."""
     decay: Literal["all", "matrices"] = "all"
     """What is pulled: all, or matrices and not biases and norms."""
+    written_out: bool = False
+    """Step through our own lines and not through torch's kernels: slower, to read and compare."""
 
     @model_validator(mode="after")
     def _looks_ahead_with_momentum(self) -> "OptimizerConfig":
-        if self.nesterov and (self.name != "sgd" or not self.momentum):
-            raise ValueError("nesterov needs name sgd and a momentum")
+        if self.name == "sgd" and self.nesterov and not self.momentum:
+            raise ValueError("nesterov needs a momentum")
         return self
 
 
@@ -119,17 +150,41 @@ class ScheduledOptimizer:
             self.torch.state[parameter][key] = value
 
 
-def _build(
-    groups: list[dict[str, Any]], config: OptimizerConfig, sharded: bool
-) -> torch.optim.Optimizer:
-    """Fused kernels: one pass over each parameter. The rate is set at every step."""
-    if config.name == "sgd":
-        return torch.optim.SGD(
+def _build(groups: list[dict[str, Any]], config: OptimizerConfig, sharded: bool) -> Method:
+    """The method with its own settings, in kernels as fused as there are. Rates come each step."""
+    name, written_out = config.name, config.written_out
+    if name in ("sgd", "momentum", "averaged-momentum", "nesterov"):
+        return GradientDescent(
             groups,
             lr=0.0,
-            momentum=config.momentum,
-            nesterov=config.nesterov,
-            fused=not sharded,  # torch 2.13 has no fused SGD for shards
+            momentum=config.momentum or (0.0 if name == "sgd" else _USUAL_MOMENTUM),
+            nesterov=name == "nesterov" or (name == "sgd" and config.nesterov),
+            averaged=name == "averaged-momentum",
+            written_out=written_out,
+            fused=not sharded,  # torch 2.13 has no fused SGD and AdaGrad for shards
         )
-    method = torch.optim.Adam if config.name == "adam" else torch.optim.AdamW
-    return method(groups, lr=0.0, betas=config.betas, eps=config.epsilon, fused=True)
+    if name in ("adagrad", "rmsprop", "adadelta"):
+        return _build_by_squares(groups, config, sharded)
+    own: dict[str, Any] = {"lr": 0.0, "betas": config.betas, "eps": config.epsilon}
+    if name == "adamax":
+        foreach = False if sharded else None
+        return AdaMax(groups, **own, written_out=written_out, foreach=foreach)
+    method = {"adam": Adam, "adamw": AdamW, "amsgrad": AMSGrad}[name]
+    return method(groups, **own, bias_correction=config.bias_correction, written_out=written_out)
+
+
+def _build_by_squares(
+    groups: list[dict[str, Any]], config: OptimizerConfig, sharded: bool
+) -> Method:
+    """A method that scales by squares of gradients and keeps no mean of gradients."""
+    own: dict[str, Any] = {"lr": 0.0, "written_out": config.written_out}
+    if config.square_epsilon is not None:
+        own["eps"] = config.square_epsilon
+    if config.name == "adagrad":
+        return AdaGrad(groups, **own, fused=not sharded)
+    own["foreach"] = False if sharded else None
+    if config.square_decay is not None:
+        own["alpha" if config.name == "rmsprop" else "rho"] = config.square_decay
+    if config.name == "rmsprop":
+        return RMSProp(groups, **own, centered=config.centered)
+    return AdaDelta(groups, **own)

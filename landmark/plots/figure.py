@@ -35,15 +35,16 @@ def save_figure(figure: Figure, path: Path) -> None:
     """Draw; the file's ending chooses the format."""
     picture = io.BytesIO()
     figure.savefig(picture, format=_ending(path), dpi=150)
-    _write(path, picture.getvalue())
+    write_figure(picture.getvalue(), path)
 
 
 def save_page(page: str, path: Path) -> None:
     """Write a page for the browser."""
-    _write(path, page.encode())
+    write_figure(page.encode(), path)
 
 
-def _write(path: Path, content: bytes) -> None:
+def write_figure(content: bytes, path: Path) -> None:
+    """Put a finished figure into its place."""
     partial = beside(path, "partial")
     try:
         write_durably(partial, content)

@@ -134,6 +134,8 @@ def system_of(network: str) -> System:
 
 def load_catalog() -> None:
     """Import every module that registers something."""
+    import landmark.recipes.adam.images
+    import landmark.recipes.adam.network
     import landmark.recipes.bert
     import landmark.recipes.gaussian
     import landmark.recipes.gpt

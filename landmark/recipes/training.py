@@ -124,7 +124,7 @@ def train(
         named = {override.partition("=")[0] for override in overrides}
         config = _continued(config, target, named) if resuming else load_config(target)
         assembly = TASKS[config.task].assemble(config, target.folder, device)
-        session = Session(target, _trainer(config, assembly, device), report)
+        session = Session(target, build_trainer(config, assembly, device), report)
         if resuming:
             check_assets(target)
             _compare_threads(target, report)
@@ -271,7 +271,8 @@ def flatten(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
-def _trainer(config: RunConfig, assembly: Assembly, device: torch.device) -> Trainer:
+def build_trainer(config: RunConfig, assembly: Assembly, device: torch.device) -> Trainer:
+    """The loop over the parts of a training, which all processes hold alike."""
     sharded = config.trainer.sharded and distributed.world_size() > 1
     for name, player in assembly.objective.players.items():
         distributed.broadcast_parameters(player)

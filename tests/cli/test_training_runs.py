@@ -25,6 +25,12 @@ from landmark.engine.session import InterruptedTraining, Session
         ("model.dropout=2", "model.dropout: Input should be less than 1 (got 2)"),
         ("model.num_heads=3", "num_heads 3 does not divide hidden_size 16"),
         ("schedule.name=linear", "schedule.name"),
+        ("optimizer.name=adamx", "optimizer.name"),
+        ("optimizer.betas=[0.9, 1.0]", "optimizer.betas.1: Input should be less than 1"),
+        ("optimizer.betas=[-0.1, 0.9]", "optimizer.betas.0: Input should be greater than or equal"),
+        ("optimizer.momentum=1", "optimizer.momentum: Input should be less than 1"),
+        ("optimizer.square_decay=1.5", "optimizer.square_decay"),
+        ("schedule.rate=-0.001", "schedule.rate"),
     ],
 )
 def test_a_wrong_setting_names_the_override_and_the_nearest_key(
@@ -119,6 +125,36 @@ def test_resume_goes_back_to_a_named_step(command, tiny, finished, tiny_run, nam
         for folder in (finished, tiny_run)
     )
     assert all(torch.equal(ours[key], tensor) for key, tensor in theirs.items())
+
+
+@pytest.mark.parametrize(
+    "method",
+    ["averaged-momentum", "nesterov", "adagrad", "rmsprop", "adadelta", "adamax", "amsgrad"],
+)
+def test_a_resumed_run_steps_on_bit_exactly_with_any_method(command, tiny, tmp_path, method):
+    words = ["train", "transformer-embedded", *tiny, f"optimizer.name={method}", "--run"]
+    assert command(*words, tmp_path / "whole").code == 0
+    shutil.copytree(tmp_path / "whole", tmp_path / "broken")
+    answer = command(*words, tmp_path / "broken", "--resume", "4")
+    assert answer.code == 0, answer.err
+    whole, broken = (Run(tmp_path / name).checkpoint_folder(12) for name in ("whole", "broken"))
+    for name in ("model.safetensors", "state.safetensors"):
+        expected, found = load_tensors(whole, name), load_tensors(broken, name)
+        assert expected.keys() == found.keys()
+        assert all(torch.equal(found[key], value) for key, value in expected.items())
+        assert any(value.any() for value in expected.values())
+
+
+def test_a_run_from_before_there_were_many_methods_goes_on(command, tiny, finished):
+    """Its recipe knew seven settings of an optimiser; the names of its moments are the same."""
+    new = r"^  (bias_correction|square_decay|square_epsilon|centered|written_out):.*\n"
+    recipe = (finished / "recipe.yaml").read_text().rpartition("# sha256: ")[0]
+    older, removed = re.subn(new, "", recipe, flags=re.MULTILINE)
+    assert removed == 5
+    Run(finished).write_recipe(older)
+    words = ["transformer-embedded", *tiny, "trainer.max_steps=14", "--run", finished]
+    assert command("train", *words, "--resume").code == 0
+    assert Run(finished).steps()[-1] == 14
 
 
 def test_resume_alone_goes_on_from_the_newest_checkpoint(command, tiny, finished):

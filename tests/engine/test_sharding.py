@@ -36,6 +36,7 @@ GAUSSIAN = ["threads=1", "trainer.max_steps=50", "data.batch_size=30", "trainer.
 PLAN = {
     "translator": ("transformer-embedded", TRANSLATION),
     "gan": ("gan-gaussian", GAUSSIAN),
+    "adamax": ("gan-gaussian", [*GAUSSIAN, "optimizer.name=adamax"]),
 }
 
 

@@ -252,6 +252,7 @@ def test_four_accumulated_parts_train_the_same_translator(undivided, tmp_path, t
     torch.testing.assert_close(divided, expected, atol=1e-5, rtol=0)
 
 
+METHOD = ["trainer.max_steps=20", "optimizer.name=adamax"]
 PLAYERS = ["threads=1", "trainer.max_steps=50", "data.batch_size=30", "optimizer.name=sgd"]
 
 
@@ -263,6 +264,7 @@ def two(tmp_path_factory, tiny):
     plan = {
         "translator": ["transformer-embedded", *tiny, *LAYOUT],
         "players": ["gan-gaussian", *PLAYERS],
+        "method": ["transformer-embedded", *tiny, *LAYOUT, *METHOD],
         "few": ["transformer-embedded", *few],
     }
     commands = [["train", *words, "--run", str(folder / name)] for name, words in plan.items()]
@@ -284,6 +286,14 @@ def test_two_processes_train_the_same_two_players(two, tmp_path):
     train("gan-gaussian", tmp_path / "one", PLAYERS)
     one, both = weights_of(tmp_path / "one"), weights_of(two[0] / "players")
     torch.testing.assert_close(both, one, atol=1e-5, rtol=0)
+
+
+def test_two_processes_step_with_another_method_as_one_does(two, tmp_path, tiny):
+    train("transformer-embedded", tmp_path / "one", [*tiny, *LAYOUT, *METHOD])
+    one, both = weights_of(tmp_path / "one"), weights_of(two[0] / "method")
+    torch.testing.assert_close(both, one, atol=1e-5, rtol=0)
+    folder = Run(two[0] / "method").find_checkpoint("latest")
+    assert any(name.endswith(".exp_inf") for name in load_tensors(folder, "state.safetensors"))
 
 
 def test_a_process_without_validation_sentences_keeps_in_step(two):

@@ -2,7 +2,7 @@
 
 import typer
 
-from landmark.cli.figure import attention, loss, neighbour, prediction, recurrent, scaling
+from landmark.cli.figure import attention, descent, loss, neighbour, prediction, recurrent, scaling
 from landmark.cli.figure.image import evidence, kernel, layer, patch
 from landmark.cli.translation import comparison
 
@@ -27,3 +27,8 @@ app.command("saliency")(evidence.saliency)
 app.command("occlusion")(evidence.occlusion)
 app.command("patches")(patch.patches)
 app.command("positions")(patch.positions)
+app.command("paths")(descent.paths)
+app.command("rates")(descent.rates)
+app.command("momentum")(descent.momentum)
+app.command("bias")(descent.bias)
+app.command("updates")(descent.updates)

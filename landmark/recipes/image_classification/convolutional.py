@@ -81,7 +81,7 @@ _NOTES = {
 }
 
 
-def _look_once(model: ImageNetwork) -> torch.Tensor:
+def look_once(model: ImageNetwork) -> torch.Tensor:
     """One image through a network, to count its work by."""
     config = model.config
     assert isinstance(config, ImageNetworkConfig)
@@ -95,7 +95,7 @@ def _networks(variants: Mapping[str, ImageNetworkConfig]) -> tuple[Network, ...]
         Network(
             name,
             partial(build_network, config),
-            _look_once,
+            look_once,
             _PUBLISHED.get(name),
             _NOTES.get(name, ""),
             auxiliary=_AUXILIARY,

@@ -1,0 +1,1 @@
+"""Pictures of descent: paths on surfaces, learning rates, momentum, updates."""

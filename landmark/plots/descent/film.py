@@ -1,0 +1,130 @@
+"""Lines that grow step by step: as a picture when they are whole, or as a film of how they grow."""
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from PIL import Image
+
+from landmark.core.errors import UserError
+from landmark.plots.figure import check_figure, save_figure, write_figure
+
+FILM = ".gif"
+FRAMES, FRAME_MILLISECONDS, LAST_MILLISECONDS = 90, 70, 3000
+FILM_DOTS_PER_INCH, PICTURE_DOTS_PER_INCH = 72, 150
+COLOURS = 256
+_PLAIN = Image.Dither.NONE
+Style = str | tuple[int, tuple[int, int]]
+"""Of a line: "-", or where its dashes begin and how long they and the gaps are."""
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A line with a dot at its end, one point a step."""
+
+    line: Line2D
+    head: Line2D
+    xs: Sequence[float]
+    ys: Sequence[float]
+
+    def show(self, points: int) -> None:
+        """The first points alone."""
+        self.line.set_data(self.xs[:points], self.ys[:points])
+        self.head.set_data(self.xs[:points][-1:], self.ys[:points][-1:])
+
+
+def trace(
+    axes: Axes, xs: Sequence[float], ys: Sequence[float], colour: str, style: Style, label: str
+) -> Trace:
+    """Draw a line that can grow."""
+    (line,) = axes.plot(
+        xs, ys, color=colour, linestyle=style, linewidth=1.5, label=label, solid_joinstyle="round"
+    )
+    (head,) = axes.plot(
+        xs[-1:], ys[-1:], "o", color=colour, markersize=4.5, markeredgecolor="white", zorder=6
+    )
+    return Trace(line, head, xs, ys)
+
+
+def check_film(path: Path) -> None:
+    """Refuse, before the work, a place where neither a figure nor a film can be written."""
+    if path.suffix.lower() != FILM:
+        check_figure(path)
+    elif path.is_dir():
+        raise UserError(f"{path}: is a folder: name the film's file")
+    elif not path.parent.is_dir():
+        raise UserError(f"{path}: the film cannot be written: there is no folder {path.parent}")
+
+
+def save_traces(figure: Figure, traces: Sequence[Trace], path: Path) -> None:
+    """A picture; or, if the file is to be a .gif, a film in which the lines grow."""
+    colours = [one.line.get_color() for one in traces]
+    if path.suffix.lower() != FILM:
+        save_lines(figure, colours, path)
+        return
+    pictures, content = _frames(figure, traces), io.BytesIO()
+    # One palette for all, that of the last frame, which has every colour: no flicker.
+    palette = _palette(pictures[-1], colours)
+    first, *others = [one.quantize(palette=palette, dither=_PLAIN) for one in pictures]
+    times = [FRAME_MILLISECONDS] * len(others) + [LAST_MILLISECONDS]
+    first.save(content, "GIF", save_all=True, append_images=others, duration=times, loop=0)
+    write_figure(content.getvalue(), path)
+
+
+def save_lines(figure: Figure, colours: Sequence[Any], path: Path) -> None:
+    """A picture of lines in these colours; a .png has a palette, which is a third of the size."""
+    if path.suffix.lower() != ".png":
+        save_figure(figure, path)
+        return
+    content, small = io.BytesIO(), io.BytesIO()
+    figure.savefig(content, format="png", dpi=PICTURE_DOTS_PER_INCH)
+    picture = Image.open(content).convert("RGB")
+    picture = picture.quantize(palette=_palette(picture, colours), dither=_PLAIN)
+    picture.save(small, "PNG", optimize=True)
+    write_figure(small.getvalue(), path)
+
+
+def frame_points(longest: int) -> list[int]:
+    """How many points each frame shows: first steps one by one, later ones ever more at a time."""
+    shares = np.linspace(0, 1, FRAMES) ** 1.7
+    return sorted({1 + round(share * (longest - 1)) for share in shares.tolist()})
+
+
+def _frames(figure: Figure, traces: Sequence[Trace]) -> list[Image.Image]:
+    """What stays is drawn once; each frame adds the lines as far as they have come."""
+    figure.set_dpi(FILM_DOTS_PER_INCH)
+    canvas = FigureCanvasAgg(figure)
+    artists = [artist for one in traces for artist in (one.line, one.head)]
+    for artist in artists:
+        artist.set_animated(True)
+    canvas.draw()
+    still = canvas.copy_from_bbox(figure.bbox)
+    pictures = []
+    for points in frame_points(max(len(one.xs) for one in traces)):
+        canvas.restore_region(still)
+        for one in traces:
+            one.show(points)
+        for artist in artists:
+            figure.draw_artist(artist)
+        pictures.append(Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB"))
+    return pictures
+
+
+def _palette(picture: Image.Image, lines: Sequence[Any]) -> Image.Image:
+    """The colours of a picture, in which those of the lines have their place, thin as they are."""
+    colours = sorted({to_hex(line) for line in lines})
+    swatch = max(1, picture.height // 4 // len(colours))
+    larger = Image.new("RGB", (picture.width, picture.height + swatch * len(colours)))
+    larger.paste(picture)
+    for number, colour in enumerate(colours):
+        top = picture.height + swatch * number
+        larger.paste(colour, (0, top, picture.width, top + swatch))
+    return larger.quantize(COLOURS)

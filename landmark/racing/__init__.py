@@ -1,0 +1,1 @@
+"""Races: one problem trained by many methods under one protocol, and who was how fast."""

@@ -1,0 +1,95 @@
+"""Who takes part in a race on what: the races of the paper, any other recipe, a user's problem."""
+
+import dataclasses
+import json
+from collections.abc import Sequence
+
+from landmark.core.configuration import Origin, as_values, build, override
+from landmark.core.errors import UserError
+from landmark.core.registry import nearest
+from landmark.engine.settings import TrainerConfig
+from landmark.optim.optimizer import OptimizerConfig
+from landmark.racing.user_problem import ProblemRun
+from landmark.recipes.catalog import RunConfig
+from landmark.recipes.racing import RACES, Race, Racer
+from landmark.recipes.training import resolve
+
+SHORT_STEPS = 200
+"""Updates of a training where no race says how many: --steps names another number."""
+_SET_BY_THE_RACE = {
+    "seed": "--seeds says how many",
+    "optimizer.name": "--methods names them",
+    "schedule.rate": "--rates names them",
+    "trainer.max_steps": "--steps is that",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    """A race to be held: the problem's configuration, who takes part and for how many updates."""
+
+    name: str
+    config: RunConfig
+    race: Race
+    steps: int
+
+
+def enter_recipe(
+    recipe: str, overrides: Sequence[str] = (), *, full: bool = False, steps: int | None = None
+) -> Entry:
+    """A recipe with its own race; any other with the usual methods, in their published form."""
+    for assignment in overrides:
+        key = assignment.partition("=")[0]
+        if key in _SET_BY_THE_RACE:
+            raise UserError(f"override {assignment!r}: the race sets {key}: {_SET_BY_THE_RACE[key]}")
+    race = RACES.get(recipe)
+    if race:
+        steps = steps or (race.full_steps if full else race.steps)
+        short = () if full else race.short
+    else:
+        config = resolve(recipe, overrides)
+        race = _usual_race(recipe, config.optimizer)
+        steps = steps or (config.trainer.max_steps if full else SHORT_STEPS)
+        # The paper's schedule of the Transformer has no peak to search for: its shape by the peak.
+        noam = config.schedule.name == "noam"
+        short = ("schedule.name=inverse-sqrt",) if noam else ()
+    config = resolve(recipe, [*short, *overrides, f"trainer.max_steps={steps}"])
+    return Entry(recipe, config, race, steps)
+
+
+def enter_problem(
+    problem: str, overrides: Sequence[str] = (), *, steps: int | None = None
+) -> Entry:
+    """A user's own problem (`module:factory`) with the usual methods."""
+    steps = steps or SHORT_STEPS
+    start = ProblemRun(problem=problem, trainer=TrainerConfig(max_steps=steps))
+    origin = Origin(f"problem {problem}")
+    config = build(ProblemRun, override(as_values(start), overrides, origin), origin)
+    return Entry(problem, config, _usual_race(problem, config.optimizer), steps)
+
+
+def _usual_race(name: str, own: OptimizerConfig) -> Race:
+    """All methods at their usual rates; of a recipe's own settings only its weight decay holds."""
+    settings = {
+        "betas": [0.9, 0.999],
+        "epsilon": 1e-8,
+        "weight_decay": own.weight_decay,
+        "decay": own.decay,
+    }
+    usual = {racer.name: racer.rate for racer in RACES["race-logistic"].racers}
+    racers = tuple(
+        Racer(method, (f"optimizer={json.dumps({'name': method, **settings})}",), rate)
+        for method, rate in usual.items()
+    )
+    return Race(name, "", SHORT_STEPS, SHORT_STEPS, racers)
+
+
+def choose_racers(race: Race, methods: Sequence[str] | None) -> list[Racer]:
+    """Those of the race that are named, in that order; all if none is."""
+    known = {racer.name: racer for racer in race.racers}
+    if not methods:
+        return list(race.racers)
+    for method in methods:
+        if method not in known:
+            raise UserError(f"unknown method {method!r}: {nearest(method, known)}")
+    return [known[method] for method in dict.fromkeys(methods)]

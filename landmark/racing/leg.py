@@ -1,0 +1,152 @@
+"""A leg: one training of a race, by one method at one rate with one seed, in its own folder.
+
+Legs share the prepared data of the race's problem. A leg keeps its recipe and its log; weights are
+saved only on a signal and in long legs, to go on with, and are gone when it has finished.
+"""
+
+import shutil
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import landmark.racing.user_problem  # noqa: F401  registers its task
+from landmark.core.configuration import as_values, as_yaml
+from landmark.core.errors import TrainingError, UserError
+from landmark.core.runtime import choose_device
+from landmark.engine.run import LOG, RECIPE, Run
+from landmark.engine.session import Session
+from landmark.engine.trainer import Report, Trainer
+from landmark.recipes.catalog import TASKS, RunConfig
+from landmark.recipes.training import flatten, load_config, resolve
+
+SAVE_SECONDS = 60.0
+"""A leg that takes longer is saved as often as this."""
+_ENDS = ("end", "diverged")
+
+
+@dataclass(frozen=True)
+class Leg:
+    """One training of a race: all that a process needs to know of it."""
+
+    method: str
+    rate: float
+    seed: int
+    folder: str
+    problem: str
+    """The folder with the race's configuration and prepared data."""
+    overrides: tuple[str, ...]
+    pace: int = 1
+    """Evaluations of the loss that an update costs."""
+
+    @property
+    def name(self) -> str:
+        return f"{self.method}, rate {self.rate:g}, seed {self.seed}"
+
+    def is_finished(self) -> bool:
+        """Whether it came to its end, be it by diverging."""
+        log = Run(Path(self.folder)).read_log()
+        return bool(log) and log[-1]["kind"] in _ENDS
+
+    def records(self) -> list[dict[str, Any]]:
+        return Run(Path(self.folder)).read_log()
+
+    def check(self) -> None:
+        """Refuse what an earlier race has left here, if it is another training."""
+        if (Path(self.folder) / RECIPE).is_file():
+            _compare(load_config(Run(Path(self.folder))), self.config(), self.folder)
+
+    def config(self) -> RunConfig:
+        return resolve(str(Path(self.problem) / RECIPE), self.overrides)
+
+
+class _LegSession(Session):
+    """A session that leaves no checkpoint, unless it is interrupted or takes long."""
+
+    last_save = 0.0
+
+    def train(self, profile: bool = False) -> None:
+        self.last_save = time.monotonic()
+        super().train(profile)
+
+    def save(self, stopgap: bool = False) -> None:
+        if stopgap or self.signal or time.monotonic() - self.last_save > SAVE_SECONDS:
+            super().save(stopgap)
+            self.last_save = time.monotonic()
+
+
+def run_leg(leg: Leg, report: Report = lambda record: None) -> None:
+    """Train to the end, or to where the numbers are no longer finite: that is a result, too."""
+    run, config = Run(Path(leg.folder)), leg.config()
+    with run.locked():
+        leg.check()
+        resuming = bool(run.steps())
+        if not resuming:
+            (run.folder / LOG).unlink(missing_ok=True)
+            run.write_recipe(as_yaml(config))
+        session = _LegSession(run, _build_trainer(config, Path(leg.problem)), report)
+        if resuming:
+            session.resume("auto")
+        try:
+            session.train()
+        except TrainingError:
+            state = session.trainer.state
+            if not state.skipped:  # the numbers were fine: a full disk, a dead worker
+                raise
+            session.report(
+                {"kind": "diverged", "step": state.step + 1, "seconds": round(state.seconds, 3)}
+            )
+        shutil.rmtree(run.checkpoints, ignore_errors=True)
+
+
+def _build_trainer(config: RunConfig, problem: Path) -> Trainer:
+    device = choose_device(config.device)
+    assembly = TASKS[config.task].assemble(config, problem, device)
+    if config.trainer.compile:
+        for player in assembly.objective.players.values():
+            player.compile(dynamic=True)
+    return Trainer(
+        config.trainer,
+        assembly.objective,
+        assembly.optimizers,
+        assembly.loader,
+        assembly.validation,
+        torch.device(device),
+        config.seed,
+    )
+
+
+def _compare(old: RunConfig, new: RunConfig, place: str) -> None:
+    """A folder goes on as it began."""
+    before, after = _fixed(old), _fixed(new)
+    for key in before.keys() | after.keys():
+        if before.get(key) != after.get(key):
+            raise UserError(
+                f"{place}: was begun with {key}={before.get(key)}, not {after.get(key)}: "
+                "--run names another folder"
+            )
+
+
+def _fixed(config: RunConfig) -> Mapping[str, Any]:
+    values = flatten(as_values(config))
+    return {key: value for key, value in values.items() if key not in ("device", "threads")}
+
+
+def prepare_problem(config: RunConfig, folder: Path, report: Report) -> None:
+    """Data for all legs, once; a folder that is there must be of the same problem.
+
+    The recipe is written last: a folder without one was not finished, and is begun anew. Beside it
+    stands what was asked for, before it was fitted to the data.
+    """
+    run, wanted = Run(folder), folder.with_name(f"{folder.name}.yaml")
+    if (folder / RECIPE).is_file() and wanted.is_file():
+        _compare(resolve(str(wanted)), config, str(folder.parent))
+        return
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    resolved: RunConfig = TASKS[config.task].prepare(config, folder, report)
+    wanted.write_text(as_yaml(config))
+    run.write_recipe(as_yaml(resolved))

@@ -1,0 +1,108 @@
+"""The races: a problem each, how long it is run, and the methods that take part at which rates.
+
+After section 6 of Kingma and Ba 2014, arXiv 1412.6980. What is not said of a method is its own
+default; what is not said of a problem is its recipe's.
+"""
+
+from dataclasses import dataclass
+
+SEARCH = (0.1, 0.3, 1.0, 3.0)
+"""The rates that are tried, as shares of the one that is usual for a method."""
+_RECORDS, _VALIDATIONS = 50, 10  # of one training
+
+
+@dataclass(frozen=True)
+class Racer:
+    """A method that takes part."""
+
+    name: str
+    settings: tuple[str, ...]
+    """What of a recipe it changes, as dotted overrides."""
+    rate: float
+    """The rate that is usual for it on this problem: the search is around it."""
+    pace: int = 1
+    """How many updates of the others one of its own costs, in evaluations of the loss."""
+
+    @property
+    def rates(self) -> tuple[float, ...]:
+        """The rates that are tried."""
+        return tuple(float(f"{self.rate * share:.6g}") for share in SEARCH)
+
+
+@dataclass(frozen=True)
+class Race:
+    """One problem, trained by many methods."""
+
+    recipe: str
+    figure: str
+    """Which experiment of the paper this is."""
+    steps: int
+    """Updates of a short race: about ten seconds a training on one core."""
+    full_steps: int
+    """Updates of a race as long as the paper's."""
+    racers: tuple[Racer, ...]
+    short: tuple[str, ...] = ()
+    """What of the recipe is smaller in a short race, as dotted overrides."""
+
+    def racer(self, name: str) -> Racer:
+        """The one of that name; KeyError if it does not take part."""
+        return {racer.name: racer for racer in self.racers}[name]
+
+    def overrides(
+        self, racer: Racer, rate: float, seed: int, *, full: bool = False, steps: int | None = None
+    ) -> list[str]:
+        """All that turns the recipe into one training of this race."""
+        wanted = steps or (self.full_steps if full else self.steps)
+        own = max(1, round(wanted / racer.pace))
+        return [
+            *(() if full else self.short),
+            *racer.settings,
+            f"schedule.rate={rate!r}",
+            f"seed={seed}",
+            f"trainer.max_steps={own}",
+            f"trainer.log_every={max(1, own // _RECORDS)}",
+            f"trainer.validate_every={max(1, own // _VALIDATIONS)}",
+            f"trainer.checkpoint_every={own}",
+            "trainer.keep_last=1",
+        ]
+
+
+_RATES = {
+    "sgd": 0.1,
+    "momentum": 0.03,
+    "nesterov": 0.03,
+    "adagrad": 0.01,
+    "rmsprop": 1e-3,
+    "adadelta": 1.0,
+    "adam": 1e-3,
+    "adamw": 1e-3,
+    "adamax": 2e-3,
+    "amsgrad": 1e-3,
+}
+"""Each method, and the rate that is usual for it."""
+
+
+def _racers(**factors: float) -> tuple[Racer, ...]:
+    """All methods, each at its usual rate, or at so many times it."""
+    return tuple(
+        Racer(name, (f"optimizer.name={name}",), float(f"{rate * factors.get(name, 1.0):.6g}"))
+        for name, rate in _RATES.items()
+    )
+
+
+RACES: dict[str, Race] = {
+    race.recipe: race
+    for race in (
+        Race("race-logistic", "figure 1, MNIST", 1500, 20_700, _racers()),
+        Race("race-mlp", "figure 2a", 250, 92_000, _racers()),
+        Race(
+            "race-cifar",
+            "figure 3",
+            282,
+            1173,
+            _racers(),
+            short=("model.widths=[16, 16, 32]", "model.dense_width=250"),
+        ),
+    )
+}
+"""By the names of their recipes."""

@@ -1,0 +1,112 @@
+"""Lines that grow: the last frame is the picture, and colours survive the palette."""
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from PIL import Image
+
+from landmark.core.errors import UserError
+from landmark.plots.descent.film import (
+    _palette,
+    check_film,
+    frame_points,
+    save_traces,
+    trace,
+)
+from landmark.plots.descent.path import STYLES, save_paths
+from landmark.probes.descent.path import METHODS, walk
+from landmark.probes.descent.surface import SURFACES
+
+RED, BLUE = (214, 39, 40), (31, 119, 180)
+
+
+@pytest.fixture
+def drawn():
+    figure = Figure(figsize=(3, 2))
+    axes = figure.subplots()
+    traces = [
+        trace(axes, range(9), range(9), "#d62728", "-", "up"),
+        trace(axes, range(5), range(9, 4, -1), "#1f77b4", "-", "down"),
+    ]
+    return figure, traces
+
+
+def count(picture, colour):
+    """How many pixels have almost this colour."""
+    pixels = np.asarray(picture.convert("RGB")).astype(int)
+    return int((np.abs(pixels - colour).max(-1) < 12).sum())
+
+
+def test_a_film_grows_from_one_point_to_the_whole_and_stops_there(drawn, tmp_path):
+    save_traces(*drawn, tmp_path / "film.gif")
+    with Image.open(tmp_path / "film.gif") as film:
+        assert film.n_frames == len(frame_points(9)) == 9
+        seen, times = [], []
+        for frame in range(film.n_frames):
+            film.seek(frame)
+            times.append(film.info["duration"])
+            seen.append((count(film, RED), count(film, BLUE)))
+        assert film.info["loop"] == 0
+    reds, blues = zip(*seen, strict=True)
+    assert sorted(reds) == list(reds)
+    assert 0 < reds[0] < reds[-1]
+    assert blues[4:] == (blues[-1],) * 5  # the shorter one waits
+    assert times[-1] > 10 * times[0]
+
+
+def test_a_picture_has_the_colours_of_its_lines(drawn, tmp_path):
+    save_traces(*drawn, tmp_path / "picture.png")
+    with Image.open(tmp_path / "picture.png") as picture:
+        assert picture.size == (450, 300)
+        assert picture.mode == "P"
+        assert count(picture, RED) > 300
+        assert count(picture, BLUE) > 150
+
+
+def test_a_thin_line_keeps_its_colour_on_a_ground_of_many_colours():
+    noise = np.random.default_rng(0).integers(0, 256, (200, 300, 3), dtype=np.uint8)
+    noise[100, :3] = RED
+    picture = Image.fromarray(noise)
+    row = []
+    for lines in (["#d62728"], ["white"]):
+        palette = _palette(picture, lines)
+        small = picture.quantize(palette=palette, dither=Image.Dither.NONE)
+        row.append(np.asarray(small.convert("RGB"))[100, :3])
+    apart = [np.abs(pixels.astype(int) - RED).max() for pixels in row]
+    assert apart[0] <= 2
+    assert apart[1] > 10  # were it not told which colours are lines
+
+
+def test_frames_show_every_first_step_and_all_in_the_end():
+    points = frame_points(1001)
+    assert points[0] == 1
+    assert points[-1] == 1001
+    assert len(points) < 91
+    gaps = np.diff(points)
+    assert gaps[0] <= 2
+    assert gaps[-1] > 10
+    assert frame_points(1) == [1]
+
+
+@pytest.mark.parametrize("ending", ["png", "svg", "pdf", "gif"])
+def test_all_methods_are_drawn_in_every_format(tmp_path, ending):
+    file = tmp_path / f"paths.{ending}"
+    paths = {
+        name: [walk(SURFACES[name], method, [0.01], 3)[0] for method in METHODS]
+        for name in ("ravine", "saddle")
+    }
+    save_paths(paths, file)
+    assert file.stat().st_size > 5000
+    assert set(STYLES) == set(METHODS)
+    save_paths({"beale": [walk(SURFACES["beale"], "adam", [0.01], 3)[0]]}, file)
+
+
+def test_a_film_is_refused_before_the_work_where_it_cannot_be_written(tmp_path):
+    with pytest.raises(UserError, match=r"the film cannot be written: there is no folder .*no$"):
+        check_film(tmp_path / "no" / "film.gif")
+    (tmp_path / "folder.gif").mkdir()
+    with pytest.raises(UserError, match="is a folder: name the film's file"):
+        check_film(tmp_path / "folder.gif")
+    with pytest.raises(UserError, match="a figure cannot be written as 'mp4'"):
+        check_film(tmp_path / "film.mp4")
+    check_film(tmp_path / "film.gif")

@@ -1,0 +1,54 @@
+import math
+from itertools import pairwise
+
+import pytest
+
+from landmark.recipes.catalog import RECIPES, load_catalog
+from landmark.recipes.racing import RACES, Race, Racer
+from landmark.recipes.training import resolve
+
+load_catalog()
+
+
+@pytest.mark.parametrize("name", sorted(RACES))
+def test_every_racer_is_a_checked_configuration_of_its_recipe(name):
+    race = RACES[name]
+    assert race.recipe == name
+    assert RECIPES[name].system == "adam"
+    for racer in race.racers:
+        for full in (False, True):
+            config = resolve(name, race.overrides(racer, racer.rate, 7, full=full))
+            assert config.schedule.rate == racer.rate
+            assert config.seed == 7
+            wanted = race.full_steps if full else race.steps
+            assert config.trainer.max_steps == round(wanted / racer.pace)
+            assert config.trainer.validate_every <= config.trainer.max_steps
+
+
+def test_all_races_of_the_paper_are_there():
+    assert set(RACES) == {name for name in RECIPES if RECIPES[name].system == "adam"}
+
+
+@pytest.mark.parametrize("name", sorted(RACES))
+def test_names_of_racers_are_given_once(name):
+    names = [racer.name for racer in RACES[name].racers]
+    assert len(names) == len(set(names)) >= 4
+    assert any(racer.startswith("adam") for racer in names)
+
+
+def test_rates_are_four_in_even_steps_of_a_logarithm():
+    rates = Racer("adam", (), 2e-3).rates
+    assert rates == (2e-4, 6e-4, 2e-3, 6e-3)
+    steps = [math.log10(after / before) for before, after in pairwise(rates)]
+    assert all(abs(step - 0.5) < 0.03 for step in steps)
+
+
+def test_a_racer_whose_updates_cost_more_makes_fewer():
+    slow = Racer("lbfgs", ("optimizer.name=adam",), 1.0, pace=40)
+    race = Race("race-mlp", "", 400, 4000, (slow,), short=("model.dropout=0.1",))
+    assert "trainer.max_steps=10" in race.overrides(slow, 1.0, 1)
+    assert "trainer.max_steps=100" in race.overrides(slow, 1.0, 1, full=True)
+    assert "trainer.max_steps=1" in race.overrides(slow, 1.0, 1, steps=3)
+    assert "model.dropout=0.1" in race.overrides(slow, 1.0, 1)
+    assert "model.dropout=0.1" not in race.overrides(slow, 1.0, 1, full=True)
+    assert race.racer("lbfgs") is slow
