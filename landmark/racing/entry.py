@@ -11,7 +11,7 @@ from landmark.engine.settings import TrainerConfig
 from landmark.optim.optimizer import OptimizerConfig
 from landmark.racing.user_problem import ProblemRun
 from landmark.recipes.catalog import RunConfig
-from landmark.recipes.racing import RACES, Race, Racer
+from landmark.recipes.adam.race import RACES, Race, Racer
 from landmark.recipes.training import resolve
 
 SHORT_STEPS = 200

@@ -141,7 +141,8 @@ class ProblemObjective(Objective):
         self.players = {"model": problem.module}
 
     def turns(self, batch: Batch, step: int) -> Iterator[Turn]:
-        yield Turn("model", self.problem.loss(step), 1.0)
+        again = partial(self.problem.loss, step)
+        yield Turn("model", again(), 1.0, again=again)
 
     def measure(self, batch: Batch) -> Mapping[str, tuple[float, float]]:
         return {"loss": (self.problem.validate(), 1.0)}
