@@ -159,9 +159,7 @@ class ScheduledOptimizer:
             self.torch.state[parameter][key] = value
 
 
-def _build(
-    groups: list[dict[str, Any]], config: OptimizerConfig, sharded: bool
-) -> Method | LBFGS:
+def _build(groups: list[dict[str, Any]], config: OptimizerConfig, sharded: bool) -> Method | LBFGS:
     """The method with its own settings, in kernels as fused as there are. Rates come each step."""
     name, written_out = config.name, config.written_out
     if name == "lbfgs":

@@ -10,12 +10,14 @@ from landmark.core.registry import nearest
 from landmark.engine.settings import TrainerConfig
 from landmark.optim.optimizer import OptimizerConfig
 from landmark.racing.user_problem import ProblemRun
-from landmark.recipes.catalog import RunConfig
 from landmark.recipes.adam.race import RACES, Race, Racer
+from landmark.recipes.catalog import RunConfig
 from landmark.recipes.training import resolve
 
 SHORT_STEPS = 200
 """Updates of a training where no race says how many: --steps names another number."""
+_DECADES = (0.1, 1.0, 10.0, 100.0)
+"""The search where nobody knows which rates are usual: shares of each method's usual one."""
 _SET_BY_THE_RACE = {
     "seed": "--seeds says how many",
     "optimizer.name": "--methods names them",
@@ -41,7 +43,9 @@ def enter_recipe(
     for assignment in overrides:
         key = assignment.partition("=")[0]
         if key in _SET_BY_THE_RACE:
-            raise UserError(f"override {assignment!r}: the race sets {key}: {_SET_BY_THE_RACE[key]}")
+            raise UserError(
+                f"override {assignment!r}: the race sets {key}: {_SET_BY_THE_RACE[key]}"
+            )
     race = RACES.get(recipe)
     if race:
         steps = steps or (race.full_steps if full else race.steps)
@@ -78,7 +82,12 @@ def _usual_race(name: str, own: OptimizerConfig) -> Race:
     }
     usual = {racer.name: racer.rate for racer in RACES["race-logistic"].racers}
     racers = tuple(
-        Racer(method, (f"optimizer={json.dumps({'name': method, **settings})}",), rate)
+        Racer(
+            method,
+            (f"optimizer={json.dumps({'name': method, **settings})}",),
+            rate,
+            search=_DECADES,
+        )
         for method, rate in usual.items()
     )
     return Race(name, "", SHORT_STEPS, SHORT_STEPS, racers)

@@ -44,7 +44,7 @@ class LBFGS(torch.optim.LBFGS):
     def step(self, closure: Callable[[], Any]) -> float:  # type: ignore[override]
         """Descend on one loss; what was learnt of its curvature is forgotten."""
         self.state.clear()
-        first: Tensor = super().step(lambda: self._pulled(closure))  # type: ignore[arg-type]
+        first: Any = super().step(lambda: self._pulled(closure))
         self.state.clear()
         return float(first)
 

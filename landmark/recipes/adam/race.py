@@ -22,11 +22,12 @@ class Racer:
     """The rate that is usual for it on this problem: the search is around it."""
     pace: int = 1
     """How many updates of the others one of its own costs, in evaluations of the loss."""
+    search: tuple[float, ...] = SEARCH
 
     @property
     def rates(self) -> tuple[float, ...]:
         """The rates that are tried."""
-        return tuple(float(f"{self.rate * share:.6g}") for share in SEARCH)
+        return tuple(float(f"{self.rate * share:.6g}") for share in self.search)
 
 
 @dataclass(frozen=True)
@@ -48,14 +49,10 @@ class Race:
         """The one of that name; KeyError if it does not take part."""
         return {racer.name: racer for racer in self.racers}[name]
 
-    def overrides(
-        self, racer: Racer, rate: float, seed: int, *, full: bool = False, steps: int | None = None
-    ) -> list[str]:
-        """All that turns the recipe into one training of this race."""
-        wanted = steps or (self.full_steps if full else self.steps)
-        own = max(1, round(wanted / racer.pace))
+    def overrides(self, racer: Racer, rate: float, seed: int, steps: int) -> list[str]:
+        """All that turns the problem into one training of this race, `steps` updates long."""
+        own = max(1, round(steps / racer.pace))
         return [
-            *(() if full else self.short),
             *racer.settings,
             f"schedule.rate={rate!r}",
             f"seed={seed}",
@@ -64,6 +61,9 @@ class Race:
             f"trainer.validate_every={max(1, own // _VALIDATIONS)}",
             f"trainer.checkpoint_every={own}",
             "trainer.keep_last=1",
+            "trainer.average_last=0",
+            "trainer.patience=null",
+            "trainer.skip_nonfinite=0",
         ]
 
 

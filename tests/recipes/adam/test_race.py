@@ -3,8 +3,8 @@ from itertools import pairwise
 
 import pytest
 
-from landmark.recipes.catalog import RECIPES, load_catalog
 from landmark.recipes.adam.race import RACES, Race, Racer
+from landmark.recipes.catalog import RECIPES, load_catalog
 from landmark.recipes.training import resolve
 
 load_catalog()
