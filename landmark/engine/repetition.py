@@ -42,7 +42,7 @@ class Repetition:
             total += float(part.detach())
         parameters = self.optimizer.parameters
         distributed.sum_gradients(parameters)
-        torch._foreach_mul_([p.grad for p in parameters if p.grad is not None], 1 / self.weight)
+        torch._foreach_mul_(self.optimizer.gradients(), 1 / self.weight)
         (total,) = distributed.sum_over_ranks([total], parameters[0].device)
         return total / self.weight
 

@@ -131,7 +131,7 @@ class Trainer:
         else:
             distributed.sum_gradients(optimizer.parameters)
         self.scaler.unscale_(optimizer.torch)
-        gradients = [p.grad for p in optimizer.parameters if p.grad is not None]
+        gradients = optimizer.gradients()
         norm = sharding.total_norm(gradients) / sums["weight"]
         if fault := health.not_finite(sums["loss"], norm):
             self._skip(fault, player, origin_of(suspects), step)

@@ -123,6 +123,17 @@ class ScheduledOptimizer:
             for (share, decay), parameters in groups.items()
         ]
 
+    def gradients(self) -> list[Tensor]:
+        """Of each parameter that has one, to be changed in place; of a sparse one its rows."""
+        found = []
+        for parameter in self.parameters:
+            if parameter.grad is not None and parameter.grad.is_sparse:
+                parameter.grad = parameter.grad.coalesce()
+                found.append(parameter.grad.values())
+            elif parameter.grad is not None:
+                found.append(parameter.grad)
+        return found
+
     def set_rate(self, step: int) -> float:
         """Set the learning rate for this step; returns it."""
         rate = self.schedule(step)

@@ -70,12 +70,15 @@ def _draw_row(
         key = "train_loss" if kind == "train" else "loss"
         ends = [(finish.rate, _value(finish, key)) for finish in standing.search]
         row[2].plot(*zip(*ends, strict=True), color=colour, linestyle=line, marker="o", ms=3)
+        lost = [rate for rate, value in ends if math.isnan(value)]
+        above = row[2].get_xaxis_transform()
+        row[2].plot(lost, [0.97] * len(lost), "x", color=colour, transform=above)
     name = "training" if kind == "train" else "validation"
     paces = {standing.method: standing.pace for standing in result.standings if standing.pace > 1}
     note = "".join(f"; {method}: x {pace}" for method, pace in paces.items())
     row[0].set(xlabel=f"updates{note}", ylabel=f"{name} loss")
     row[1].set(xlabel="seconds of updates")
-    row[2].set(xlabel="rate (first seed)", xscale="log")
+    row[2].set(xlabel="rate (first seed); x: diverged", xscale="log")
     limits = _limits(result.standings, kind)
     for axes in row:
         axes.grid(alpha=0.3)

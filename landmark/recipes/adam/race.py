@@ -4,7 +4,9 @@ After section 6 of Kingma and Ba 2014, arXiv 1412.6980. What is not said of a me
 default; what is not said of a problem is its recipe's.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from landmark.recipes.adam.bag_of_words import SPARSE_METHODS
 
 SEARCH = (0.1, 0.3, 1.0, 3.0)
 """The rates that are tried, as shares of the one that is usual for a method."""
@@ -90,19 +92,60 @@ def _racers(**factors: float) -> tuple[Racer, ...]:
     )
 
 
+def _on_words() -> tuple[Racer, ...]:
+    """Sparse gradients for those that take them. One word's weights are seldom moved."""
+    return tuple(
+        replace(racer, settings=(*racer.settings, "model.sparse=true"))
+        if racer.name in SPARSE_METHODS
+        else racer
+        for racer in _racers(sgd=30, momentum=30, nesterov=30, adagrad=10, rmsprop=10, adam=10,
+                             adamw=10, adamax=10, amsgrad=10)
+    )  # fmt: skip
+
+
+def _line_search() -> Racer:
+    """Batches of four times the size, and about a dozen evaluations on each."""
+    settings = ("optimizer.name=lbfgs", "optimizer.iterations=10", "batches.size=512")
+    return Racer("lbfgs", settings, 1.0, pace=48)
+
+
+def _corrected_or_not() -> tuple[Racer, ...]:
+    """Figure 4: decays of both moments, with bias correction and without, over wide rates."""
+    return tuple(
+        Racer(
+            f"adam-{beta1}-{beta2}{'' if corrected else '-uncorrected'}",
+            (
+                "optimizer.name=adam",
+                f"optimizer.betas=[{beta1}, {beta2}]",
+                f"optimizer.bias_correction={str(corrected).lower()}",
+            ),
+            1e-3,
+            search=(0.1, 1.0, 10.0, 100.0),
+        )
+        for beta1 in (0.0, 0.9)
+        for beta2 in (0.99, 0.999, 0.9999)
+        for corrected in (True, False)
+    )
+
+
+_SMALLER_CIFAR = ("model.widths=[16, 16, 32]", "model.dense_width=250")
 RACES: dict[str, Race] = {
     race.recipe: race
     for race in (
         Race("race-logistic", "figure 1, MNIST", 1500, 20_700, _racers()),
+        Race("race-bag-of-words", "figure 1, SST-2 for IMDB", 1500, 20_700, _on_words()),
         Race("race-mlp", "figure 2a", 250, 92_000, _racers()),
         Race(
-            "race-cifar",
-            "figure 3",
-            282,
-            1173,
-            _racers(),
-            short=("model.widths=[16, 16, 32]", "model.dense_width=250"),
+            "race-mlp-deterministic",
+            "figure 2b, L-BFGS for SFO",
+            480,
+            92_000,
+            (*_racers(), _line_search()),
+            short=("model.widths=[500, 500]",),
         ),
+        Race("race-cifar", "figure 3", 282, 1128, _racers(), short=_SMALLER_CIFAR),
+        Race("race-vae", "figure 4", 600, 58_800, _corrected_or_not()),
+        Race("race-transformer", "not in the paper", 300, 3000, _racers(sgd=3, momentum=3)),
     )
 }
 """By the names of their recipes."""
