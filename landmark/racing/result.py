@@ -6,7 +6,7 @@ A training that diverged counts as an infinite loss from there on; in JSON that 
 import dataclasses
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -174,15 +174,13 @@ def read_finish(leg: Leg) -> Finish:
     validated = [record for record in records if record["kind"] == "valid"]
     end = records[-1]
     is_diverged = end["kind"] == "diverged"
-    train_loss = _number(trained[-1]["loss"]) if trained and not is_diverged else math.inf
+    train_loss = math.inf if is_diverged or not trained else _loss(trained[-1], leg)
     last = validated[-1] if validated else {"loss": train_loss}
-    if "loss" not in last:
-        raise UserError(f"{leg.folder}: its validation gives no loss to race by")
     metrics = {k: v for k, v in last.items() if isinstance(v, float) and k != "loss"}
     return Finish(
         leg.rate,
         leg.seed,
-        math.inf if is_diverged else _number(last["loss"]),
+        math.inf if is_diverged else _loss(last, leg),
         train_loss,
         end["seconds"],
         {} if is_diverged else metrics,
@@ -210,14 +208,18 @@ def _points(
 ) -> tuple[dict[int, float], tuple[NDArray[np.float64], NDArray[np.float64]]]:
     """Losses by step; and steps with the seconds that they were reached at."""
     records = leg.records()
-    losses = {r["step"]: _number(r["loss"]) for r in records if r["kind"] == kind and "loss" in r}
+    losses = {record["step"]: _loss(record, leg) for record in records if record["kind"] == kind}
     timed = [(0.0, 0.0), *((r["step"], r["seconds"]) for r in records if "seconds" in r)]
     steps, seconds = np.array(timed, dtype=np.float64).T
     return losses, (steps, seconds)
 
 
-def _number(loss: float) -> float:
-    return loss if math.isfinite(loss) else math.inf
+def _loss(record: Mapping[str, Any], leg: Leg) -> float:
+    """The plain loss where it is logged, which compares with validation's."""
+    loss = record.get("nll", record.get("loss"))
+    if loss is None:
+        raise UserError(f"{leg.name}: logs no loss of its own to race by")
+    return float(loss) if math.isfinite(loss) else math.inf
 
 
 def _finite(values: Any) -> Any:
