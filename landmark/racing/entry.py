@@ -65,11 +65,22 @@ def enter_problem(
     problem: str, overrides: Sequence[str] = (), *, steps: int | None = None
 ) -> Entry:
     """A user's own problem (`module:factory`) with the usual methods."""
+    _check_overrides(overrides)
     steps = steps or SHORT_STEPS
     start = ProblemRun(problem=problem, trainer=TrainerConfig(max_steps=steps))
     origin = Origin(f"problem {problem}")
     config = build(ProblemRun, override(as_values(start), overrides, origin), origin)
     return Entry(problem, config, _usual_race(problem, config.optimizer), steps)
+
+
+def _check_overrides(overrides: Sequence[str]) -> None:
+    """Refuse what the race itself sets."""
+    for assignment in overrides:
+        key = assignment.partition("=")[0]
+        if key in _SET_BY_THE_RACE:
+            raise UserError(
+                f"override {assignment!r}: the race sets {key}: {_SET_BY_THE_RACE[key]}"
+            )
 
 
 def _usual_race(name: str, own: OptimizerConfig) -> Race:

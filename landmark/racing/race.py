@@ -57,12 +57,13 @@ def hold_race(
     _check_rates(rates)
     place = Path(folder) if folder else default_folder(entry)
     _check_folder(place, entry, resume)
+    made = [folder for folder in (place, *place.parents) if not folder.exists()]
     make_folder(place)
     with Run(place).locked():
         try:
             prepare_problem(entry.config, place / PROBLEM, report)
         except UserError:
-            _leave(place)
+            _leave(made)
             raise
         replace_durably(place / ENTRY, json.dumps({"race": entry.name}).encode())
         program = Program(entry, racers, rates, seeds, place, report)
@@ -112,11 +113,11 @@ def _check_folder(place: Path, entry: Entry, resume: bool) -> None:
         raise UserError(f"{place}: is neither empty nor a race: --run names another folder")
 
 
-def _leave(place: Path) -> None:
-    """A race that could not begin leaves nothing behind."""
-    if {path.name for path in place.iterdir()} <= {LOCK}:
-        (place / LOCK).unlink(missing_ok=True)
-        place.rmdir()
+def _leave(made: Sequence[Path]) -> None:
+    """A race that could not begin takes the folders that it has made away, innermost first."""
+    for folder in made:
+        (folder / LOCK).unlink(missing_ok=True)
+        folder.rmdir()
 
 
 class Program:
