@@ -134,7 +134,7 @@ RACES: dict[str, Race] = {
     for race in (
         Race("race-logistic", "figure 1, MNIST", 1500, 20_700, _racers()),
         Race("race-bag-of-words", "figure 1, SST-2 for IMDB", 1500, 20_700, _on_words()),
-        Race("race-mlp", "figure 2a", 250, 92_000, _racers()),
+        Race("race-mlp", "figure 2a", 460, 92_000, _racers()),
         Race(
             "race-mlp-deterministic",
             "figure 2b, L-BFGS for SFO",
