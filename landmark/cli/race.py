@@ -62,7 +62,7 @@ def race(
                 methods=_words("--methods", methods),
                 rates=_numbers("--rates", rates),
                 seeds=seeds,
-                jobs=jobs or len(os.sched_getaffinity(0)),
+                jobs=jobs or _cores(),
                 resume=resume,
                 report=progress.report,
             )
@@ -98,6 +98,13 @@ def _enter(
     return enter_problem(problem, [recipe, *overrides] if recipe else overrides, steps=steps)
 
 
+def _cores() -> int:
+    """Those that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def _words(option: str, given: str | None) -> list[str] | None:
     if given is None:
         return None
@@ -118,7 +125,7 @@ def _numbers(option: str, given: str | None) -> list[float] | None:
 def _print_table(result: "Result") -> None:
     """The best first."""
     name = max(len(standing.method) for standing in result.standings) + 2
-    columns = f"{'rate':>9}{'loss':>10}{'band':>20}{'training':>10}{'updates':>9}{'seconds':>9}"
+    columns = f"{'rate':>9}{'loss':>11}{'band':>24}{'training':>11}{'updates':>9}{'seconds':>9}"
     print(f"{'method':<{name}}{columns}  diverged")
     for standing in result.ranked():
         low, high = standing.band
@@ -126,8 +133,8 @@ def _print_table(result: "Result") -> None:
         trained = len({(f.rate, f.seed) for f in (*standing.search, *standing.finishes)})
         edge = {"low": "<", "high": ">", None: " "}[standing.edge]
         print(
-            f"{standing.method:<{name}}{standing.rate:>8g}{edge}{_number(standing.loss):>10}{band:>20}"
-            f"{_number(standing.train_loss):>10}{standing.updates:>9,}{standing.seconds:>9.1f}"
+            f"{standing.method:<{name}}{standing.rate:>8g}{edge}{_number(standing.loss):>11}{band:>24}"
+            f"{_number(standing.train_loss):>11}{standing.updates:>9,}{standing.seconds:>9.1f}"
             f"  {standing.diverged} of {trained}"
         )
     if any(standing.edge for standing in result.standings):
