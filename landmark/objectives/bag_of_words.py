@@ -22,9 +22,13 @@ class BagOfWordsObjective(Objective):
 
     def turns(self, batch: BagBatch, step: int) -> Iterator[Turn]:
         loss, right = self._loss(batch)
-        weight = float(len(batch.labels))
-        again = lambda: self._loss(batch)[0]  # noqa: E731
-        yield Turn("model", loss, weight, {"accuracy": right}, again=again)
+        yield Turn(
+            "model",
+            loss,
+            float(len(batch.labels)),
+            {"accuracy": right},
+            again=lambda: self._loss(batch)[0],
+        )
 
     @torch.no_grad()
     def measure(self, batch: BagBatch) -> Mapping[str, tuple[float, float]]:

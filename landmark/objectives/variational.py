@@ -47,7 +47,7 @@ class VariationalObjective(Objective):
             wrong + apart,
             float(len(batch.labels)),
             {"reconstruction": wrong.detach(), "divergence": apart.detach()},
-            again=lambda: sum(self._bound(batch, noise), start=torch.zeros(())),
+            again=lambda: torch.stack(self._bound(batch, noise)).sum(),
         )
 
     @torch.no_grad()

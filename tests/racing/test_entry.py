@@ -24,6 +24,8 @@ def test_any_other_recipe_gets_all_methods_in_their_published_form():
     assert all('"weight_decay": 0.01' in racer.settings[0] for racer in racers)  # the recipe's own
     assert next(racer for racer in racers if racer.name == "adam").rates == (1e-4, 1e-3, 0.01, 0.1)
     assert enter_recipe("gan-gaussian", full=True).steps == 2000
+    own = {racer.name for racer in enter_problem("module:factory").race.racers}
+    assert own == {racer.name for racer in racers} | {"lbfgs"}
 
 
 def test_the_papers_schedule_of_the_transformer_is_raced_by_its_peak():

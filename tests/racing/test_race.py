@@ -129,6 +129,19 @@ def test_processes_side_by_side_find_the_same(bowl, tmp_path):
     assert together.environment["jobs"] == 2
 
 
+def test_a_line_search_takes_a_users_problem_in_fewer_updates(bowl, tmp_path):
+    result = race(bowl, tmp_path / "race", methods=["lbfgs"], rates=[1.0], seeds=1, steps=24)
+    (lbfgs,) = result.standings
+    assert (lbfgs.updates, lbfgs.pace) == (2, 12)
+    # The least of a quadratic around the second update's noise: 0.1 * e, so this is 0.01 Σ s e².
+    from landmark.core.runtime import derive_seed
+
+    torch.manual_seed(derive_seed(1, "step", 2, 0))
+    noise = torch.randn(3)
+    expected = (torch.tensor([1.0, 3.0, 10.0]) * (0.1 * noise).square()).sum().item()
+    assert lbfgs.loss == pytest.approx(expected, rel=1e-2)
+
+
 def test_any_recipe_can_be_raced(tmp_path):
     entry = enter_recipe("lenet5-digits", ["batches.size=16", "device=cpu"], steps=4)
     result = hold_race(entry, tmp_path / "race", methods=["adamw"], rates=[1e-3], seeds=2)

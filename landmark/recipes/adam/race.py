@@ -61,7 +61,7 @@ class Race:
             f"trainer.max_steps={own}",
             f"trainer.log_every={max(1, own // _RECORDS)}",
             f"trainer.validate_every={max(1, own // _VALIDATIONS)}",
-            f"trainer.checkpoint_every={own}",
+            f"trainer.checkpoint_every={max(1, own // _VALIDATIONS)}",
             "trainer.keep_last=1",
             "trainer.average_last=0",
             "trainer.patience=null",
@@ -69,7 +69,7 @@ class Race:
         ]
 
 
-_RATES = {
+USUAL_RATES = {
     "sgd": 0.1,
     "momentum": 0.03,
     "nesterov": 0.03,
@@ -84,11 +84,19 @@ _RATES = {
 """Each method, and the rate that is usual for it."""
 
 
-def _racers(**factors: float) -> tuple[Racer, ...]:
-    """All methods, each at its usual rate, or at so many times it."""
+_FALLING = 10.0
+"""Where rates fall as 1 / sqrt(t), they begin so many times higher."""
+
+
+def _racers(scale: float = 1.0, **factors: float) -> tuple[Racer, ...]:
+    """All methods, each at so many times its usual rate, or at its own factor of that."""
     return tuple(
-        Racer(name, (f"optimizer.name={name}",), float(f"{rate * factors.get(name, 1.0):.6g}"))
-        for name, rate in _RATES.items()
+        Racer(
+            name,
+            (f"optimizer.name={name}",),
+            float(f"{rate * scale * factors.get(name, 1.0):.6g}"),
+        )
+        for name, rate in USUAL_RATES.items()
     )
 
 
@@ -98,9 +106,8 @@ def _on_words() -> tuple[Racer, ...]:
         replace(racer, settings=(*racer.settings, "model.sparse=true"))
         if racer.name in SPARSE_METHODS
         else racer
-        for racer in _racers(sgd=30, momentum=30, nesterov=30, adagrad=10, rmsprop=10, adam=10,
-                             adamw=10, adamax=10, amsgrad=10)
-    )  # fmt: skip
+        for racer in _racers(_FALLING, sgd=3, momentum=3, nesterov=3)
+    )
 
 
 def _line_search() -> Racer:
@@ -132,8 +139,8 @@ _SMALLER_CIFAR = ("model.widths=[16, 16, 32]", "model.dense_width=250")
 RACES: dict[str, Race] = {
     race.recipe: race
     for race in (
-        Race("race-logistic", "figure 1, MNIST", 1500, 20_700, _racers()),
-        Race("race-bag-of-words", "figure 1, SST-2 for IMDB", 1500, 20_700, _on_words()),
+        Race("race-logistic", "figure 1, MNIST", 920, 20_700, _racers(_FALLING)),
+        Race("race-bag-of-words", "figure 1, SST-2 for IMDB", 920, 20_700, _on_words()),
         Race("race-mlp", "figure 2a", 460, 92_000, _racers()),
         Race(
             "race-mlp-deterministic",
