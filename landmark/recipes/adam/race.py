@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from landmark.recipes.adam.bag_of_words import SPARSE_METHODS
 
 SEARCH = (0.1, 0.3, 1.0, 3.0)
-"""The rates that are tried, as shares of the one that is usual for a method."""
 _RECORDS, _VALIDATIONS = 50, 10  # of one training
 
 
@@ -25,6 +24,7 @@ class Racer:
     pace: int = 1
     """How many updates of the others one of its own costs, in evaluations of the loss."""
     search: tuple[float, ...] = SEARCH
+    """The rates that are tried, as shares of the usual one."""
 
     @property
     def rates(self) -> tuple[float, ...]:
@@ -46,10 +46,6 @@ class Race:
     racers: tuple[Racer, ...]
     short: tuple[str, ...] = ()
     """What of the recipe is smaller in a short race, as dotted overrides."""
-
-    def racer(self, name: str) -> Racer:
-        """The one of that name; KeyError if it does not take part."""
-        return {racer.name: racer for racer in self.racers}[name]
 
     def overrides(self, racer: Racer, rate: float, seed: int, steps: int) -> list[str]:
         """All that turns the problem into one training of this race, `steps` updates long."""
@@ -82,8 +78,6 @@ USUAL_RATES = {
     "amsgrad": 1e-3,
 }
 """Each method, and the rate that is usual for it."""
-
-
 _FALLING = 10.0
 """Where rates fall as 1 / sqrt(t), they begin so many times higher."""
 
@@ -152,7 +146,7 @@ RACES: dict[str, Race] = {
         ),
         Race("race-cifar", "figure 3", 282, 1128, _racers(), short=_SMALLER_CIFAR),
         Race("race-vae", "figure 4", 600, 58_800, _corrected_or_not()),
-        Race("race-transformer", "not in the paper", 300, 3000, _racers(sgd=3, momentum=3)),
+        Race("race-transformer", "not in the paper", 300, 3000, _racers(3.0)),
     )
 }
 """By the names of their recipes."""
