@@ -3,7 +3,7 @@ import math
 import pytest
 from matplotlib.figure import Figure
 
-from landmark.plots import race as plots
+from landmark.plots.descent import race as plots
 from landmark.racing.result import Curve, Finish, Result, Standing
 
 
