@@ -42,8 +42,7 @@ class LBFGS(torch.optim.LBFGS):
         self.param_groups[0].setdefault("weight_decay", weight_decay)
 
     def step(self, closure: Callable[[], Any]) -> float:  # type: ignore[override]
-        """Descend on one loss; what was learnt of its curvature is forgotten."""
-        self.state.clear()
+        """Descend on one loss; what was learnt of its curvature is then forgotten."""
         first: Any = super().step(lambda: self._pulled(closure))
         self.state.clear()
         return float(first)
