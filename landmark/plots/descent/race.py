@@ -117,7 +117,9 @@ def _limits(standings: Sequence[Standing], kind: str) -> tuple[float, float] | N
     values = [found for found in values if found]
     if not values:
         return None
-    lowest = min(min(found) for found in values)
+    key = "train_loss" if kind == "train" else "loss"
+    ends = [getattr(finish, key) for standing in standings for finish in standing.search]
+    lowest = min(*(min(found) for found in values), *ends)
     highest = max(max(found) for found in values)
     usual = float(np.median([found[0] for found in values]))
     top = min(highest, _ROOM * usual) if usual > 0 else highest
