@@ -20,7 +20,7 @@ _ROOM = 3.0  # curves are cut off at so many times the worst that a method begin
 def save_race(result: Result, path: Path) -> None:
     """Training above, validation below; median lines with bands from the best seed to the worst."""
     kinds = ["train"] + ["valid"] * any(standing.valid for standing in result.standings)
-    size = (15, 4.2 * len(kinds) + 0.4)
+    size = (12, 3.4 * len(kinds) + 0.4)
     figure = Figure(figsize=size, layout="constrained")
     axes = figure.subplots(len(kinds), 3, squeeze=False)
     looks = _looks([standing.method for standing in result.standings])
