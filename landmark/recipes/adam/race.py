@@ -95,12 +95,12 @@ def _racers(scale: float = 1.0, **factors: float) -> tuple[Racer, ...]:
 
 
 def _on_words() -> tuple[Racer, ...]:
-    """Sparse gradients for those that take them. One word's weights are seldom moved."""
+    """Sparse gradients for those that take them. A word's weights are seldom moved, so far then."""
     return tuple(
         replace(racer, settings=(*racer.settings, "model.sparse=true"))
         if racer.name in SPARSE_METHODS
         else racer
-        for racer in _racers(_FALLING, sgd=3, momentum=3, nesterov=3)
+        for racer in _racers(10 * _FALLING, sgd=3, momentum=3, nesterov=3)
     )
 
 
