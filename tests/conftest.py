@@ -17,7 +17,7 @@ LAUNCHING = {
     for name in (
         "engine/test_distributed", "engine/test_sharding", "engine/test_trainer",
         "faults/test_hosts", "faults/test_long_run", "faults/test_numbers", "faults/test_processes",
-        "models/convolutional/test_two_devices",
+        "models/convolutional/test_two_devices", "racing/test_crew",
         "recipes/test_language_model", "recipes/test_masked_language_model",
         "recipes/test_understanding",
     )

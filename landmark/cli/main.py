@@ -21,6 +21,7 @@ from landmark.cli import (
     evaluation,
     importing,
     inspection,
+    race,
     training,
 )
 from landmark.cli.figure import menu
@@ -52,6 +53,7 @@ app.command("list")(catalog.list_systems)
 app.command("show")(catalog.show)
 app.command("recipe")(catalog.print_recipe)
 app.command("train")(training.train)
+app.command("race")(race.race)
 app.command("evaluate")(evaluation.evaluate)
 app.command("translate")(translation.translate)
 app.command("generate")(generation.generate)

@@ -1,7 +1,7 @@
 """The contract between objective and trainer: who moves, on what loss, over how much data."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,13 +13,15 @@ class Turn:
     """One player's move: the trainer minimises loss_sum / weight over that player's parameters.
 
     `loss_sum` and every metric are sums over the same `weight` units (tokens, samples), so that
-    parts of a batch and processes add up exactly.
+    parts of a batch and processes add up exactly. `again` computes loss_sum anew with the weights
+    as they are by then, for methods that look before they leap (a line search).
     """
 
     player: str
     loss_sum: Tensor
     weight: float
     metrics: Mapping[str, Tensor | float] = field(default_factory=dict)
+    again: Callable[[], Tensor] | None = None
 
 
 class Objective(ABC):

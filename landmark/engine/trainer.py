@@ -18,6 +18,7 @@ from landmark.data.batch import Batch, origin_of
 from landmark.data.loader import Loader, Place
 from landmark.engine import distributed, health, sharding
 from landmark.engine.evaluator import evaluate
+from landmark.engine.repetition import Repetition, check_repeatable, check_turn
 from landmark.engine.settings import TrainerConfig
 from landmark.engine.state import TrainingState
 from landmark.optim.averaging import MovingAverage
@@ -40,6 +41,7 @@ class Trainer:
         seed: int,
         report: Report = lambda record: None,
     ) -> None:
+        check_repeatable(config, optimizers.values())
         self.config, self.objective, self.optimizers = config, objective, optimizers
         self.loader, self.validation = loader, validation
         self.device, self.seed, self.report = device, seed, report
@@ -85,6 +87,7 @@ class Trainer:
     def _take_turn(self, games: list[Iterator[Turn]], parts: list[Any], step: int) -> bool:
         """The next turn of every part, then the player's one move; False when the game is over."""
         player, suspects, sums = None, [], {"weight": 0.0, "loss": 0.0}
+        counted: list[Turn] = []
         for game, part in zip(games, parts, strict=True):
             sharding.gather(self.objective.players.values())
             with autocast(self.device, self.config.precision):
@@ -102,13 +105,23 @@ class Trainer:
             for name, value in {"loss": turn.loss_sum.detach(), **turn.metrics}.items():
                 sums[name] = sums.get(name, 0.0) + (float(value) if part.counts else 0.0)
             sums["weight"] += turn.weight * share
+            if optimizer.evaluates_again:
+                check_turn(turn)
+                counted += [turn] if part.counts else []
             if not turn.loss_sum.isfinite():
                 suspects.append(part)
         if player is not None:
-            self._move(player, sums, suspects or parts, step)
+            self._move(player, sums, suspects or parts, step, counted)
         return player is not None
 
-    def _move(self, player: str, sums: dict[str, float], suspects: list[Batch], step: int) -> None:
+    def _move(
+        self,
+        player: str,
+        sums: dict[str, float],
+        suspects: list[Batch],
+        step: int,
+        turns: list[Turn],
+    ) -> None:
         """Make summed gradients a mean over all parts and processes, check it, and step."""
         optimizer = self.optimizers[player]
         totals = distributed.sum_over_ranks(list(sums.values()), self.device)
@@ -118,7 +131,7 @@ class Trainer:
         else:
             distributed.sum_gradients(optimizer.parameters)
         self.scaler.unscale_(optimizer.torch)
-        gradients = [p.grad for p in optimizer.parameters if p.grad is not None]
+        gradients = optimizer.gradients()
         norm = sharding.total_norm(gradients) / sums["weight"]
         if fault := health.not_finite(sums["loss"], norm):
             self._skip(fault, player, origin_of(suspects), step)
@@ -130,7 +143,8 @@ class Trainer:
             for gradient in gradients:
                 gradient.clamp_(-limit, limit)
         rate = optimizer.set_rate(step)
-        self.scaler.step(optimizer.torch)
+        closure = [Repetition(optimizer, turns, sums)] if optimizer.evaluates_again else []
+        self.scaler.step(optimizer.torch, *closure)
         self.scaler.update()
         sharding.scatter(self.objective.players.values())
         usual = self.state.record_move(player, sums, norm, rate)

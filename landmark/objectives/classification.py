@@ -45,12 +45,23 @@ class ClassificationObjective(Objective):
     def turns(self, batch: ImageBatch, step: int) -> Iterator[Turn]:
         for part in self.frozen:
             part.eval()
+        loss, scores = self._classify(batch)
+        right = float((scores.argmax(1) == batch.labels).sum())
+        yield Turn(
+            "model",
+            loss,
+            float(len(batch.labels)),
+            {"accuracy": right},
+            again=lambda: self._classify(batch)[0],
+        )
+
+    def _classify(self, batch: ImageBatch) -> tuple[Tensor, Tensor]:
+        """The loss, auxiliary heads' included, and the scores. (B, K)"""
         first, *others = self.model.scores(in_layout(batch.images))
         loss = self._loss(first, batch)
-        right = float((first.detach().argmax(1) == batch.labels).sum())
         for auxiliary in others:
             loss = loss + self.model.auxiliary_weight * self._loss(auxiliary, batch)
-        yield Turn("model", loss, float(len(batch.labels)), {"accuracy": right})
+        return loss, first.detach()
 
     def _loss(self, scores: Tensor, batch: ImageBatch) -> Tensor:
         """The sum over images. (B, K)"""

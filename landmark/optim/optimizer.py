@@ -18,6 +18,7 @@ from landmark.optim.methods.adagrad import AdaGrad
 from landmark.optim.methods.adam import Adam, AdamW, AMSGrad
 from landmark.optim.methods.adamax import AdaMax
 from landmark.optim.methods.gradient_descent import GradientDescent
+from landmark.optim.methods.lbfgs import LBFGS
 from landmark.optim.methods.method import Method
 from landmark.optim.methods.rmsprop import RMSProp
 
@@ -33,6 +34,7 @@ MethodName = Literal[
     "adamw",
     "adamax",
     "amsgrad",
+    "lbfgs",
 ]
 _Decay = Annotated[float, Field(ge=0, lt=1)]
 _USUAL_MOMENTUM = 0.9
@@ -64,6 +66,8 @@ class OptimizerConfig:
     """Pull towards zero (adamw: decoupled)."""
     decay: Literal["all", "matrices"] = "all"
     """What is pulled: all, or matrices and not biases and norms."""
+    iterations: Annotated[int, Field(ge=1)] = 10
+    """lbfgs: on each batch, each with a line search."""
     written_out: bool = False
     """Step through our own lines and not through torch's kernels: slower, to read and compare."""
 
@@ -102,6 +106,11 @@ class ScheduledOptimizer:
         self.names, self.parameters = list(learnt), list(learnt.values())
         self.torch = _build(self._groups(), self.config, sharded)
 
+    @property
+    def evaluates_again(self) -> bool:
+        """Whether a step needs the loss at other weights, too: a line search."""
+        return isinstance(self.torch, LBFGS)
+
     def _groups(self) -> list[dict[str, Any]]:
         """Parameters of one share of the rate and one weight decay, together."""
         groups: dict[tuple[float, float], list[nn.Parameter]] = {}
@@ -113,6 +122,17 @@ class ScheduledOptimizer:
             {"params": parameters, "share": share, "weight_decay": decay}
             for (share, decay), parameters in groups.items()
         ]
+
+    def gradients(self) -> list[Tensor]:
+        """Of each parameter that has one, to be changed in place; of a sparse one its rows."""
+        found = []
+        for parameter in self.parameters:
+            if parameter.grad is not None and parameter.grad.is_sparse:
+                parameter.grad = parameter.grad.coalesce()
+                found.append(parameter.grad.values())
+            elif parameter.grad is not None:
+                found.append(parameter.grad)
+        return found
 
     def set_rate(self, step: int) -> float:
         """Set the learning rate for this step; returns it."""
@@ -150,9 +170,11 @@ class ScheduledOptimizer:
             self.torch.state[parameter][key] = value
 
 
-def _build(groups: list[dict[str, Any]], config: OptimizerConfig, sharded: bool) -> Method:
+def _build(groups: list[dict[str, Any]], config: OptimizerConfig, sharded: bool) -> Method | LBFGS:
     """The method with its own settings, in kernels as fused as there are. Rates come each step."""
     name, written_out = config.name, config.written_out
+    if name == "lbfgs":
+        return LBFGS(groups, lr=0.0, iterations=config.iterations)
     if name in ("sgd", "momentum", "averaged-momentum", "nesterov"):
         return GradientDescent(
             groups,

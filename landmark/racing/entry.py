@@ -10,12 +10,15 @@ from landmark.core.registry import nearest
 from landmark.engine.settings import TrainerConfig
 from landmark.optim.optimizer import OptimizerConfig
 from landmark.racing.user_problem import ProblemRun
+from landmark.recipes.adam.race import RACES, USUAL_RATES, Race, Racer
 from landmark.recipes.catalog import RunConfig
-from landmark.recipes.racing import RACES, Race, Racer
 from landmark.recipes.training import resolve
 
 SHORT_STEPS = 200
 """Updates of a training where no race says how many: --steps names another number."""
+_DECADES = (0.1, 1.0, 10.0, 100.0)
+"""The search where nobody knows which rates are usual: shares of each method's usual one."""
+_LINE_SEARCH = Racer("lbfgs", ("optimizer.name=lbfgs", "optimizer.iterations=10"), 1.0, pace=12)
 _SET_BY_THE_RACE = {
     "seed": "--seeds says how many",
     "optimizer.name": "--methods names them",
@@ -41,7 +44,9 @@ def enter_recipe(
     for assignment in overrides:
         key = assignment.partition("=")[0]
         if key in _SET_BY_THE_RACE:
-            raise UserError(f"override {assignment!r}: the race sets {key}: {_SET_BY_THE_RACE[key]}")
+            raise UserError(
+                f"override {assignment!r}: the race sets {key}: {_SET_BY_THE_RACE[key]}"
+            )
     race = RACES.get(recipe)
     if race:
         steps = steps or (race.full_steps if full else race.steps)
@@ -60,12 +65,25 @@ def enter_recipe(
 def enter_problem(
     problem: str, overrides: Sequence[str] = (), *, steps: int | None = None
 ) -> Entry:
-    """A user's own problem (`module:factory`) with the usual methods."""
+    """A user's own problem (`module:factory`) with the usual methods and L-BFGS."""
+    _check_overrides(overrides)
     steps = steps or SHORT_STEPS
     start = ProblemRun(problem=problem, trainer=TrainerConfig(max_steps=steps))
     origin = Origin(f"problem {problem}")
     config = build(ProblemRun, override(as_values(start), overrides, origin), origin)
-    return Entry(problem, config, _usual_race(problem, config.optimizer), steps)
+    race = _usual_race(problem, config.optimizer)
+    race = dataclasses.replace(race, racers=(*race.racers, _LINE_SEARCH))
+    return Entry(problem, config, race, steps)
+
+
+def _check_overrides(overrides: Sequence[str]) -> None:
+    """Refuse what the race itself sets."""
+    for assignment in overrides:
+        key = assignment.partition("=")[0]
+        if key in _SET_BY_THE_RACE:
+            raise UserError(
+                f"override {assignment!r}: the race sets {key}: {_SET_BY_THE_RACE[key]}"
+            )
 
 
 def _usual_race(name: str, own: OptimizerConfig) -> Race:
@@ -76,10 +94,14 @@ def _usual_race(name: str, own: OptimizerConfig) -> Race:
         "weight_decay": own.weight_decay,
         "decay": own.decay,
     }
-    usual = {racer.name: racer.rate for racer in RACES["race-logistic"].racers}
     racers = tuple(
-        Racer(method, (f"optimizer={json.dumps({'name': method, **settings})}",), rate)
-        for method, rate in usual.items()
+        Racer(
+            method,
+            (f"optimizer={json.dumps({'name': method, **settings})}",),
+            rate,
+            search=_DECADES,
+        )
+        for method, rate in USUAL_RATES.items()
     )
     return Race(name, "", SHORT_STEPS, SHORT_STEPS, racers)
 

@@ -17,6 +17,7 @@ import landmark.racing.user_problem  # noqa: F401  registers its task
 from landmark.core.configuration import as_values, as_yaml
 from landmark.core.errors import TrainingError, UserError
 from landmark.core.runtime import choose_device
+from landmark.core.storage import write_durably
 from landmark.engine.run import LOG, RECIPE, Run
 from landmark.engine.session import Session
 from landmark.engine.trainer import Report, Trainer
@@ -25,6 +26,7 @@ from landmark.recipes.training import flatten, load_config, resolve
 
 SAVE_SECONDS = 60.0
 """A leg that takes longer is saved as often as this."""
+WANTED = "wanted.yaml"
 _ENDS = ("end", "diverged")
 
 
@@ -39,8 +41,6 @@ class Leg:
     problem: str
     """The folder with the race's configuration and prepared data."""
     overrides: tuple[str, ...]
-    pace: int = 1
-    """Evaluations of the loss that an update costs."""
 
     @property
     def name(self) -> str:
@@ -48,10 +48,11 @@ class Leg:
 
     def is_finished(self) -> bool:
         """Whether it came to its end, be it by diverging."""
-        log = Run(Path(self.folder)).read_log()
+        log = self.records()
         return bool(log) and log[-1]["kind"] in _ENDS
 
     def records(self) -> list[dict[str, Any]]:
+        """What it has logged so far."""
         return Run(Path(self.folder)).read_log()
 
     def check(self) -> None:
@@ -79,7 +80,10 @@ class _LegSession(Session):
 
 
 def run_leg(leg: Leg, report: Report = lambda record: None) -> None:
-    """Train to the end, or to where the numbers are no longer finite: that is a result, too."""
+    """Train to the end, or to where the numbers are no longer finite: that is a result, too.
+
+    What an interrupted training has saved is gone on with.
+    """
     run, config = Run(Path(leg.folder)), leg.config()
     with run.locked():
         leg.check()
@@ -122,7 +126,7 @@ def _build_trainer(config: RunConfig, problem: Path) -> Trainer:
 def _compare(old: RunConfig, new: RunConfig, place: str) -> None:
     """A folder goes on as it began."""
     before, after = _fixed(old), _fixed(new)
-    for key in before.keys() | after.keys():
+    for key in sorted(before.keys() | after.keys()):
         if before.get(key) != after.get(key):
             raise UserError(
                 f"{place}: was begun with {key}={before.get(key)}, not {after.get(key)}: "
@@ -138,15 +142,19 @@ def _fixed(config: RunConfig) -> Mapping[str, Any]:
 def prepare_problem(config: RunConfig, folder: Path, report: Report) -> None:
     """Data for all legs, once; a folder that is there must be of the same problem.
 
-    The recipe is written last: a folder without one was not finished, and is begun anew. Beside it
-    stands what was asked for, before it was fitted to the data.
+    The recipe is written last: a folder without one was not finished, and is begun anew. In it
+    stands what was asked for, too, before it was fitted to the data.
     """
-    run, wanted = Run(folder), folder.with_name(f"{folder.name}.yaml")
+    run, wanted = Run(folder), folder / WANTED
     if (folder / RECIPE).is_file() and wanted.is_file():
         _compare(resolve(str(wanted)), config, str(folder.parent))
         return
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    resolved: RunConfig = TASKS[config.task].prepare(config, folder, report)
-    wanted.write_text(as_yaml(config))
+    try:
+        resolved: RunConfig = TASKS[config.task].prepare(config, folder, report)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    write_durably(wanted, as_yaml(config).encode())
     run.write_recipe(as_yaml(resolved))

@@ -87,6 +87,12 @@ class UserProblem:
             raise UserError(f"{self.name}: loss({step}) does not depend on the parameters")
         return loss
 
+    def check_gradient(self) -> None:
+        """Refuse a loss that no parameter has a part in; nothing is changed."""
+        learnt = [p for p in self.module.parameters() if p.requires_grad]
+        if all(g is None for g in torch.autograd.grad(self.loss(1), learnt, allow_unused=True)):
+            raise UserError(f"{self.name}: loss(1) does not depend on the parameters")
+
     @torch.no_grad()
     def validate(self) -> float:
         value = _call(f"{self.name}: validate()", self.made.validate)
@@ -101,7 +107,7 @@ def load_problem(name: str, seed: int) -> UserProblem:
     module_name, _, function = name.partition(":")
     if not module_name or not function:
         raise UserError(f"{name!r} names no problem: write module:factory, as my_module:build")
-    if not (here := str(Path.cwd())) in sys.path:
+    if (here := str(Path.cwd())) not in sys.path:
         sys.path.insert(0, here)  # a console script does not look into the current folder
     try:
         module = importlib.import_module(module_name)
@@ -141,7 +147,8 @@ class ProblemObjective(Objective):
         self.players = {"model": problem.module}
 
     def turns(self, batch: Batch, step: int) -> Iterator[Turn]:
-        yield Turn("model", self.problem.loss(step), 1.0)
+        again = partial(self.problem.loss, step)
+        yield Turn("model", again(), 1.0, again=again)
 
     def measure(self, batch: Batch) -> Mapping[str, tuple[float, float]]:
         return {"loss": (self.problem.validate(), 1.0)}
@@ -159,8 +166,9 @@ class _Nothing:
 
 def prepare(config: ProblemRun, folder: Path, report: Report) -> ProblemRun:
     """Nothing to keep; but whatever is wrong with the problem shows here, before the first step."""
+    torch.manual_seed(config.seed)
     problem = load_problem(config.problem, config.seed)
-    problem.loss(1)
+    problem.check_gradient()
     if problem.validates:
         problem.validate()
     return config

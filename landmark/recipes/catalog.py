@@ -134,8 +134,11 @@ def system_of(network: str) -> System:
 
 def load_catalog() -> None:
     """Import every module that registers something."""
+    import landmark.recipes.adam.autoencoder
+    import landmark.recipes.adam.bag_of_words
     import landmark.recipes.adam.images
     import landmark.recipes.adam.network
+    import landmark.recipes.adam.transformer
     import landmark.recipes.bert
     import landmark.recipes.gaussian
     import landmark.recipes.gpt

@@ -17,8 +17,8 @@ def test_the_bare_command_and_help_name_every_command(command):
     assert bare.code == 0
     assert bare.err == ""
     for name in (
-        "list", "show", "recipe", "train", "evaluate", "translate", "generate", "score", "align",
-        "export", "average", "figure", "runs", "data", "doctor",
+        "list", "show", "recipe", "train", "race", "evaluate", "translate", "generate", "score",
+        "align", "export", "average", "figure", "runs", "data", "doctor",
     ):  # fmt: skip
         assert re.search(rf"^  {name} ", bare.out, re.MULTILINE), name
 

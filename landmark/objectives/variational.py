@@ -1,0 +1,72 @@
+"""The lower bound on an image's log-likelihood, which a variational autoencoder raises.
+
+Kingma and Welling 2013, arXiv 1312.6114, equation 10, with one code drawn for each image.
+"""
+
+from collections.abc import Iterator, Mapping
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from landmark.core.turn import Objective, Turn
+from landmark.data.batch import ImageBatch
+from landmark.models.autoencoder import VariationalAutoencoder
+
+_VALIDATION_SEED = 0
+
+
+def reconstruction(logits: Tensor, images: Tensor) -> Tensor:
+    """-log p(x|z) of each image, whose numbers from 0 to 1 are probabilities. -> (B,)"""
+    losses = functional.binary_cross_entropy_with_logits(
+        logits, images.flatten(1), reduction="none"
+    )
+    return losses.sum(1)
+
+
+def divergence(mean: Tensor, log_variance: Tensor) -> Tensor:
+    """KL(q(z|x) || N(0, 1)) of each image. (B, Z) -> (B,)"""
+    # 1/2 Σ (σ² + μ² - 1 - log σ²)
+    return 0.5 * (log_variance.exp() + mean.square() - 1 - log_variance).sum(1)
+
+
+class VariationalObjective(Objective):
+    """One player; the loss is the negative bound, in nats an image. Labels are not looked at."""
+
+    unit = "images"
+
+    def __init__(self, model: VariationalAutoencoder) -> None:
+        self.model = model
+        self.players = {"model": model}
+
+    def turns(self, batch: ImageBatch, step: int) -> Iterator[Turn]:
+        noise = torch.randn(self._shape(batch), device=batch.images.device)
+        wrong, apart = self._bound(batch, noise)
+        yield Turn(
+            "model",
+            wrong + apart,
+            float(len(batch.labels)),
+            {"reconstruction": wrong.detach(), "divergence": apart.detach()},
+            again=lambda: torch.stack(self._bound(batch, noise)).sum(),
+        )
+
+    @torch.no_grad()
+    def measure(self, batch: ImageBatch) -> Mapping[str, tuple[float, float]]:
+        """With the same noise each time: what differs is the model."""
+        fixed = torch.Generator().manual_seed(_VALIDATION_SEED)
+        noise = torch.randn(self._shape(batch), generator=fixed).to(batch.images.device)
+        wrong, apart = (float(part) for part in self._bound(batch, noise))
+        weight = float(len(batch.labels))
+        return {
+            "loss": (wrong + apart, weight),
+            "reconstruction": (wrong, weight),
+            "divergence": (apart, weight),
+        }
+
+    def _shape(self, batch: ImageBatch) -> tuple[int, int]:
+        return len(batch.labels), self.model.config.latent_size
+
+    def _bound(self, batch: ImageBatch, noise: Tensor) -> tuple[Tensor, Tensor]:
+        """Both parts of the negative bound, summed over images."""
+        logits, mean, log_variance = self.model(batch.images, noise)
+        return reconstruction(logits, batch.images).sum(), divergence(mean, log_variance).sum()

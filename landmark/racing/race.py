@@ -1,0 +1,212 @@
+"""Holding a race: rates are searched, seeds repeated, results kept; an interrupted one goes on.
+
+races/NAME/
+  entry.json        which race this is
+  problem/          its configuration and the prepared data that all legs share
+  legs/adam/rate-0.001/seed-1/{recipe.yaml, log.jsonl}
+  race.json         what came out (landmark.racing.result)
+  race.png          the same as a figure
+"""
+
+import json
+import math
+from collections import deque
+from collections.abc import Sequence
+from pathlib import Path
+
+from landmark.core.errors import UserError
+from landmark.core.runtime import environment
+from landmark.core.storage import make_folder, replace_durably
+from landmark.engine.run import LOCK, Run
+from landmark.engine.trainer import Report
+from landmark.racing.crew import run_legs
+from landmark.racing.entry import Entry, choose_racers
+from landmark.racing.leg import Leg, prepare_problem
+from landmark.racing.result import (
+    RESULT,
+    Curve,
+    Finish,
+    Result,
+    Standing,
+    read_curve,
+    read_finish,
+)
+from landmark.recipes.adam.race import Racer
+
+ENTRY, PROBLEM, LEGS = "entry.json", "problem", "legs"
+SEEDS = 3
+
+
+def hold_race(
+    entry: Entry,
+    folder: str | Path | None = None,
+    *,
+    methods: Sequence[str] | None = None,
+    rates: Sequence[float] | None = None,
+    seeds: int = SEEDS,
+    jobs: int = 1,
+    resume: bool = False,
+    report: Report = lambda record: None,
+) -> Result:
+    """Train the problem with every method, at four rates each, and at the best with all seeds.
+
+    `rates` are tried for every method in place of its own four. With more than one job, legs run
+    in processes of their own.
+    """
+    racers = choose_racers(entry.race, methods)
+    _check_rates(rates)
+    place = Path(folder) if folder else default_folder(entry)
+    _check_folder(place, entry, resume)
+    made = [folder for folder in (place, *place.parents) if not folder.exists()]
+    make_folder(place)
+    with Run(place).locked():
+        try:
+            prepare_problem(entry.config, place / PROBLEM, report)
+        except UserError:
+            _leave(made)
+            raise
+        replace_durably(place / ENTRY, json.dumps({"race": entry.name}).encode())
+        program = Program(entry, racers, rates, seeds, place, report)
+        program.check()
+        run_legs(program.next_leg, program.finished, jobs)
+        result = Result(
+            entry.name,
+            entry.race.figure,
+            entry.steps,
+            seeds,
+            {**environment(), "threads": 1, "jobs": jobs},
+            [program.standing(racer) for racer in racers],
+        )
+        result.save(place / RESULT)
+    return result
+
+
+def default_folder(entry: Entry) -> Path:
+    """Where a race goes if nobody says."""
+    return Path("races") / Path(entry.name.replace(":", "-")).stem
+
+
+def _check_rates(rates: Sequence[float] | None) -> None:
+    for rate in rates or ():
+        if not 0 < rate < math.inf:
+            raise UserError(f"a rate of {rate:g} is no rate: give numbers above 0")
+
+
+def _check_folder(place: Path, entry: Entry, resume: bool) -> None:
+    """A new folder, or this very race's."""
+    if place.is_file():
+        raise UserError(f"{place}: is a file: --run names another folder")
+    if (place / ENTRY).is_file():
+        try:
+            before = json.loads((place / ENTRY).read_text())["race"]
+        except (ValueError, TypeError, KeyError):
+            raise UserError(f"{place / ENTRY}: is damaged: --run names another folder") from None
+        if before != entry.name:
+            raise UserError(
+                f"{place}: is a race of {before}, not of {entry.name}: --run names another folder"
+            )
+        if not resume:
+            raise UserError(f"{place}: exists: --resume goes on with it, --run names another")
+        return
+    inside = {path.name for path in place.iterdir()} if place.is_dir() else set()
+    if inside and not (LOCK in inside and inside <= {LOCK, PROBLEM}):  # a preparation broken off
+        raise UserError(f"{place}: is neither empty nor a race: --run names another folder")
+
+
+def _leave(made: Sequence[Path]) -> None:
+    """A race that could not begin takes the folders that it has made away, innermost first."""
+    for folder in made:
+        (folder / LOCK).unlink(missing_ok=True)
+        folder.rmdir()
+
+
+class Program:
+    """Which leg is next: all rates first, then, as a method's rate is known, its other seeds."""
+
+    def __init__(
+        self,
+        entry: Entry,
+        racers: Sequence[Racer],
+        rates: Sequence[float] | None,
+        seeds: int,
+        folder: Path,
+        report: Report,
+    ) -> None:
+        self.entry, self.folder, self.seeds, self.report = entry, folder, seeds, report
+        self.racers = {racer.name: racer for racer in racers}
+        first = entry.config.seed
+        self.search = {
+            racer.name: [
+                self.leg(racer, rate, first)
+                for rate in (sorted(set(rates)) if rates else racer.rates)
+            ]
+            for racer in racers
+        }
+        self.waiting = deque(leg for legs in self.search.values() for leg in legs)
+        self.repeats: dict[str, list[Leg]] = {}
+        self.ends: dict[Leg, Finish] = {}
+        self.total = len(self.waiting) + len(racers) * (seeds - 1)
+
+    def leg(self, racer: Racer, rate: float, seed: int) -> Leg:
+        """One training, in its place."""
+        folder = self.folder / LEGS / racer.name / f"rate-{rate:g}" / f"seed-{seed}"
+        settings = self.entry.race.overrides(racer, rate, seed, self.entry.steps)
+        problem = str(self.folder / PROBLEM)
+        return Leg(racer.name, rate, seed, str(folder), problem, tuple(settings))
+
+    def check(self) -> None:
+        """Every method's settings, and what an earlier race left, before the first step."""
+        for leg in self.waiting:
+            leg.config()
+            leg.check()
+
+    def next_leg(self) -> Leg | None:
+        """The next that is not finished; None while there is none."""
+        while self.waiting:
+            leg = self.waiting.popleft()
+            if not leg.is_finished():
+                return leg
+            self.finished(leg)
+        return None
+
+    def finished(self, leg: Leg) -> None:
+        """Take note of a result; the last of a search decides with which rate to go on."""
+        self.ends[leg] = end = read_finish(leg)
+        self.report(
+            {
+                "kind": "leg",
+                "done": len(self.ends),
+                "total": self.total,
+                "leg": leg.name,
+                "loss": end.loss,
+                "seconds": end.seconds,
+                "diverged_at": end.diverged_at,
+            }
+        )
+        searched, name = self.search[leg.method], leg.method
+        if name not in self.repeats and all(other in self.ends for other in searched):
+            best = min(searched, key=lambda other: (self.ends[other].loss, other.rate))
+            seeds = range(best.seed + 1, best.seed + self.seeds)
+            again = [self.leg(self.racers[name], best.rate, seed) for seed in seeds]
+            self.repeats[name] = [best, *again]
+            self.waiting.extend(again)
+
+    def standing(self, racer: Racer) -> Standing:
+        """All that is known of a method whose legs have finished."""
+        searched, repeated = self.search[racer.name], self.repeats[racer.name]
+        train = read_curve(repeated, "train")
+        return Standing(
+            racer.name,
+            repeated[0].rate,
+            repeated[0].config().trainer.max_steps,
+            racer.pace,
+            [self.ends[leg] for leg in searched],
+            [self.ends[leg] for leg in repeated],
+            train or _nothing(),
+            read_curve(repeated, "valid"),
+        )
+
+
+def _nothing() -> Curve:
+    """Of trainings that diverged before their first record."""
+    return Curve([], [], [], [], [])

@@ -1,0 +1,231 @@
+"""What a race has shown: each leg's end, each method's best rate, its median and band over seeds.
+
+A training that diverged counts as an infinite loss from there on; in JSON that is null.
+"""
+
+import dataclasses
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from landmark.core.errors import UserError
+from landmark.core.storage import replace_durably
+from landmark.racing.leg import Leg
+
+RESULT = "race.json"
+
+
+@dataclasses.dataclass(frozen=True)
+class Finish:
+    """How one training ended."""
+
+    rate: float
+    seed: int
+    loss: float
+    """Of the last validation; where nothing is validated, of the last updates."""
+    train_loss: float
+    """The mean over the last updates."""
+    seconds: float
+    """Of updates alone: reading data and validating are left out."""
+    metrics: dict[str, float]
+    """All else that the last validation found."""
+    diverged_at: int | None = None
+    """The update whose numbers were not finite."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Curve:
+    """A loss along the trainings of several seeds."""
+
+    steps: list[int]
+    seconds: list[float]
+    """The median time that this took."""
+    median: list[float]
+    low: list[float]
+    high: list[float]
+
+
+@dataclasses.dataclass(frozen=True)
+class Standing:
+    """A method: its search for a rate, and its trainings at the one that was found."""
+
+    method: str
+    rate: float
+    updates: int
+    pace: int
+    """Evaluations of a loss that an update costs, in those of the other methods."""
+    search: list[Finish]
+    finishes: list[Finish]
+    """At the chosen rate, a seed each."""
+    train: Curve
+    valid: Curve | None
+    """None where nothing is validated."""
+
+    @property
+    def loss(self) -> float:
+        """The median over seeds."""
+        return float(np.median([finish.loss for finish in self.finishes]))
+
+    @property
+    def train_loss(self) -> float:
+        return float(np.median([finish.train_loss for finish in self.finishes]))
+
+    @property
+    def seconds(self) -> float:
+        return float(np.median([finish.seconds for finish in self.finishes]))
+
+    @property
+    def band(self) -> tuple[float, float]:
+        """The lowest and the highest of the seeds' losses."""
+        losses = [finish.loss for finish in self.finishes]
+        return min(losses), max(losses)
+
+    @property
+    def edge(self) -> str | None:
+        """low or high if the best rate is the first or last of several: others may be better."""
+        rates = sorted(finish.rate for finish in self.search)
+        if len(rates) < 2 or self.rate not in (rates[0], rates[-1]):
+            return None
+        return "low" if self.rate == rates[0] else "high"
+
+    @property
+    def diverged(self) -> int:
+        """How many of all its trainings did."""
+        trained = {(finish.rate, finish.seed): finish for finish in (*self.search, *self.finishes)}
+        return sum(finish.diverged_at is not None for finish in trained.values())
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+    """A race that was held."""
+
+    race: str
+    figure: str
+    """Which experiment of the paper this is; empty if none."""
+    steps: int
+    seeds: int
+    environment: dict[str, Any]
+    standings: list[Standing]
+
+    def ranked(self) -> list[Standing]:
+        """The best first, by the median loss of validation."""
+        return sorted(self.standings, key=lambda standing: standing.loss)
+
+    def as_record(self) -> dict[str, Any]:
+        """Plain values for JSON, medians and bands among them."""
+        record = dataclasses.asdict(self)
+        for values, standing in zip(record["standings"], self.standings, strict=True):
+            values |= {
+                "loss": standing.loss,
+                "band": list(standing.band),
+                "train_loss": standing.train_loss,
+                "seconds": standing.seconds,
+                "diverged": standing.diverged,
+                "edge": standing.edge,
+            }
+        plain: dict[str, Any] = _finite(record)
+        return plain
+
+    def save(self, path: Path) -> None:
+        replace_durably(path, json.dumps(self.as_record(), indent=1).encode())
+
+
+def read_result(folder: Path) -> Result:
+    """The result of a race that has come to its end."""
+    path = folder / RESULT
+    if not path.is_file():
+        raise UserError(f"{folder}: has no {RESULT}: no race was held here to its end")
+    try:
+        record = json.loads(path.read_text())
+        standings = [_standing(values) for values in record.pop("standings")]
+        return Result(**record, standings=standings)
+    except (ValueError, TypeError, KeyError):
+        raise UserError(f"{path}: is damaged: `landmark race --resume` writes it again") from None
+
+
+def _standing(values: dict[str, Any]) -> Standing:
+    for name in ("train", "valid"):
+        curve = values[name]
+        if curve:
+            for key in ("median", "low", "high"):
+                curve[key] = [math.inf if value is None else value for value in curve[key]]
+            values[name] = Curve(**curve)
+    for name in ("search", "finishes"):
+        values[name] = [_finish(finish) for finish in values[name]]
+    fields = {field.name for field in dataclasses.fields(Standing)}
+    return Standing(**{key: value for key, value in values.items() if key in fields})
+
+
+def _finish(values: dict[str, Any]) -> Finish:
+    for key in ("loss", "train_loss"):
+        values[key] = math.inf if values[key] is None else values[key]
+    return Finish(**values)
+
+
+def read_finish(leg: Leg) -> Finish:
+    """How a finished leg ended, from its log."""
+    records = leg.records()
+    trained = [record for record in records if record["kind"] == "train"]
+    validated = [record for record in records if record["kind"] == "valid"]
+    end = records[-1]
+    is_diverged = end["kind"] == "diverged"
+    train_loss = math.inf if is_diverged or not trained else _loss(trained[-1], leg)
+    last = validated[-1] if validated else {"loss": train_loss}
+    metrics = {k: v for k, v in last.items() if isinstance(v, float) and k != "loss"}
+    return Finish(
+        leg.rate,
+        leg.seed,
+        math.inf if is_diverged else _loss(last, leg),
+        train_loss,
+        end["seconds"],
+        {} if is_diverged else metrics,
+        end["step"] if is_diverged else None,
+    )
+
+
+def read_curve(legs: Sequence[Leg], kind: str) -> Curve | None:
+    """Median and band of a loss over legs that differ in nothing but their seed."""
+    points = [_points(leg, kind) for leg in legs]
+    steps = sorted(set().union(*(losses for losses, _ in points)))
+    if not steps:
+        return None
+    losses = np.array([[own.get(step, math.inf) for step in steps] for own, _ in points])
+    seconds = np.median([np.interp(steps, *timed) for _, timed in points], axis=0)
+    with np.errstate(invalid="ignore"):  # the mean of two infinities
+        median = np.nan_to_num(np.median(losses, axis=0), nan=math.inf, posinf=math.inf)
+    return Curve(
+        steps, seconds.tolist(), median.tolist(), losses.min(0).tolist(), losses.max(0).tolist()
+    )
+
+
+def _points(
+    leg: Leg, kind: str
+) -> tuple[dict[int, float], tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """Losses by step; and steps with the seconds that they were reached at."""
+    records = leg.records()
+    losses = {record["step"]: _loss(record, leg) for record in records if record["kind"] == kind}
+    timed = [(0.0, 0.0), *((r["step"], r["seconds"]) for r in records if "seconds" in r)]
+    steps, seconds = np.array(timed, dtype=np.float64).T
+    return losses, (steps, seconds)
+
+
+def _loss(record: Mapping[str, Any], leg: Leg) -> float:
+    """The plain loss where it is logged, which compares with validation's."""
+    loss = record.get("nll", record.get("loss"))
+    if loss is None:
+        raise UserError(f"{leg.name}: logs no loss of its own to race by")
+    return float(loss) if math.isfinite(loss) else math.inf
+
+
+def _finite(values: Any) -> Any:
+    """The same with null for what is not finite, which JSON cannot hold."""
+    if isinstance(values, dict):
+        return {key: _finite(value) for key, value in values.items()}
+    if isinstance(values, (list, tuple)):
+        return [_finite(value) for value in values]
+    return None if isinstance(values, float) and not math.isfinite(values) else values

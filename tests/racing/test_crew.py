@@ -1,0 +1,76 @@
+"""Legs in processes: stopped together, gone on with together; one that dies ends the race."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from landmark.core.errors import TrainingError
+from landmark.racing.entry import enter_problem
+from landmark.racing.race import hold_race
+
+DYING = """
+import os
+
+from bowl_problem import Bowl
+
+
+class Dying(Bowl):
+    def loss(self, step):
+        if step == 3:
+            os._exit(9)
+        return super().loss(step)
+"""
+
+
+def test_a_process_that_dies_ends_the_race_with_a_word(bowl, module, tmp_path):
+    module("dying", DYING)
+    with pytest.raises(TrainingError, match=r"adam, rate 0\.1, seed 1: its process has ended"):
+        hold_race(
+            enter_problem("dying:Dying", steps=5),
+            tmp_path / "race",
+            methods=["adam"],
+            rates=[0.1],
+            seeds=1,
+            jobs=2,
+        )
+
+
+def test_a_race_that_is_stopped_goes_on_with_resume(slow_bowl, tmp_path):
+    folder = tmp_path / "race"
+    words = ["race", "--problem", slow_bowl, "--steps", "150", "--methods", "adam"]
+    words += ["--rates", "0.01,0.1", "--seeds", "1", "--jobs", "2", "--run", str(folder)]
+    command = [sys.executable, "-m", "landmark", *words]
+    race = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    logs = [folder / "legs/adam" / f"rate-{rate}/seed-1/log.jsonl" for rate in ("0.01", "0.1")]
+    deadline = time.monotonic() + 100
+    while not all(log.exists() for log in logs):
+        assert time.monotonic() < deadline
+        assert race.poll() is None
+        time.sleep(0.05)
+    os.killpg(race.pid, signal.SIGINT)  # as Ctrl-C on a terminal does
+    _, said = race.communicate(timeout=60)
+    assert race.returncode == 130, said
+    assert "with --resume goes on" in said
+    assert not (folder / "race.json").exists()
+    saved = [path.name for path in folder.glob("legs/adam/*/seed-1/checkpoints/step-*")]
+    assert len(saved) == 2
+
+    result = subprocess.run(
+        [*command, "--resume", "--json"], capture_output=True, text=True, timeout=200, check=False
+    )
+    assert result.returncode == 0, result.stderr
+    unbroken = hold_race(
+        enter_problem(slow_bowl, steps=150),
+        tmp_path / "unbroken",
+        methods=["adam"],
+        rates=[0.01],
+        seeds=1,
+    )
+    found = json.loads(result.stdout)["standings"][0]["search"][0]
+    assert found["rate"] == 0.01
+    assert found["loss"] == unbroken.standings[0].loss

@@ -1,0 +1,118 @@
+"""One training of a race: interrupted, it goes on; killed, it begins anew; diverged, it ends."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from landmark.core.errors import UserError
+from landmark.engine.run import Run
+from landmark.engine.session import InterruptedTraining
+from landmark.racing.entry import enter_problem
+from landmark.racing.leg import Leg, prepare_problem, run_leg
+
+STOPPING = '''
+import os
+import signal
+from pathlib import Path
+
+from bowl_problem import Bowl
+
+
+class Stopping(Bowl):
+    """Sends its own process a signal at the seventh update, once."""
+
+    def loss(self, step):
+        if step == 7 and not Path("stopped").exists():
+            Path("stopped").touch()
+            os.kill(os.getpid(), signal.SIGTERM)
+        return super().loss(step)
+'''
+SETTINGS = (
+    "optimizer.name=adam",
+    "schedule.rate=0.05",
+    "seed=4",
+    "trainer.max_steps=12",
+    "trainer.log_every=3",
+    "trainer.validate_every=4",
+    "trainer.checkpoint_every=12",
+)
+
+
+def leg_of(problem: str, folder: Path) -> Leg:
+    config = enter_problem(problem, steps=12).config
+    prepare_problem(config, folder / "problem", lambda record: None)
+    return Leg("adam", 0.05, 4, str(folder / "leg"), str(folder / "problem"), SETTINGS)
+
+
+def measured(leg: Leg) -> list[dict]:
+    """All that is logged but times."""
+    timed = ("seconds", "per_second")
+    return [
+        {key: value for key, value in record.items() if key not in timed}
+        for record in leg.records()
+    ]
+
+
+def test_an_interrupted_leg_goes_on_as_if_nothing_had_been(bowl, module, tmp_path):
+    module("stopping", STOPPING)
+    unbroken, broken = (
+        leg_of(problem, tmp_path / problem[:4]) for problem in (bowl, "stopping:Stopping")
+    )
+    run_leg(unbroken)
+    with pytest.raises(InterruptedTraining):
+        run_leg(broken)
+    assert not broken.is_finished()
+    assert Run(Path(broken.folder)).steps() == [7]
+    run_leg(broken)
+    assert broken.is_finished()
+    assert measured(broken) == measured(unbroken)
+    assert not Run(Path(broken.folder)).steps()
+
+
+def test_a_leg_that_was_killed_begins_anew(bowl, tmp_path):
+    leg = leg_of(bowl, tmp_path)
+    run_leg(leg)
+    whole, log = measured(leg), Path(leg.folder) / "log.jsonl"
+    log.write_text("".join(f"{line}\n" for line in log.read_text().splitlines()[:2]))
+    assert not leg.is_finished()
+    run_leg(leg)
+    assert measured(leg) == whole
+
+
+def test_a_leg_of_other_settings_is_refused(bowl, tmp_path):
+    leg = leg_of(bowl, tmp_path)
+    run_leg(leg)
+    other = Leg("adam", 0.05, 4, leg.folder, leg.problem, (*SETTINGS, "optimizer.betas=[0.5, 0.9]"))
+    with pytest.raises(UserError, match=r"was begun with optimizer\.betas=\[0\.9, 0\.98\]"):
+        run_leg(other)
+
+
+def test_where_it_diverged_is_its_last_record(module, bowl, tmp_path):
+    module(
+        "leaping",
+        "from bowl_problem import Bowl\n\n"
+        "class Leaping(Bowl):\n"
+        "    def loss(self, step):\n"
+        "        return super().loss(step) * (float('nan') if step == 5 else 1)\n",
+    )
+    leg = leg_of("leaping:Leaping", tmp_path / "leaping")
+    run_leg(leg)
+    assert leg.is_finished()
+    last = leg.records()[-1]
+    assert (last["kind"], last["step"]) == ("diverged", 5)
+
+
+def test_a_problem_is_prepared_once_and_kept_apart_from_others(bowl, tmp_path):
+    seen = []
+    config = enter_problem(bowl, steps=12).config
+    prepare_problem(config, tmp_path / "problem", seen.append)
+    before = (tmp_path / "problem" / "recipe.yaml").stat().st_mtime_ns
+    prepare_problem(config, tmp_path / "problem", seen.append)
+    assert (tmp_path / "problem" / "recipe.yaml").stat().st_mtime_ns == before
+    other = enter_problem(bowl, ["trainer.clip_norm=1"], steps=12).config
+    with pytest.raises(UserError, match=r"begun with trainer\.clip_norm=None, not 1\.0"):
+        prepare_problem(other, tmp_path / "problem", seen.append)
+    (tmp_path / "problem" / "recipe.yaml").unlink()  # not finished: begun anew
+    prepare_problem(other, tmp_path / "problem", seen.append)
+    assert json.dumps("clip_norm: 1.0")[1:-1] in (tmp_path / "problem/recipe.yaml").read_text()
