@@ -175,7 +175,7 @@ def main() -> None:
     parser.add_argument("settings", nargs="*", help="of all trainings, as epochs=2")
     parser.add_argument("--output", type=Path, default=Path("runs/image-claims"))
     parser.add_argument("--seeds", type=int, default=1, help="how often each is trained")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     folder = options.output / options.claim
     folder.mkdir(parents=True, exist_ok=True)
     seeds = range(1, options.seeds + 1)
