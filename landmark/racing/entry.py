@@ -41,12 +41,7 @@ def enter_recipe(
     recipe: str, overrides: Sequence[str] = (), *, full: bool = False, steps: int | None = None
 ) -> Entry:
     """A recipe with its own race; any other with the usual methods, in their published form."""
-    for assignment in overrides:
-        key = assignment.partition("=")[0]
-        if key in _SET_BY_THE_RACE:
-            raise UserError(
-                f"override {assignment!r}: the race sets {key}: {_SET_BY_THE_RACE[key]}"
-            )
+    _check_overrides(overrides)
     race = RACES.get(recipe)
     if race:
         steps = steps or (race.full_steps if full else race.steps)

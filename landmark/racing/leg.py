@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
-
 import landmark.racing.user_problem  # noqa: F401  registers its task
 from landmark.core.configuration import as_values, as_yaml
 from landmark.core.errors import TrainingError, UserError
@@ -20,9 +18,9 @@ from landmark.core.runtime import choose_device
 from landmark.core.storage import write_durably
 from landmark.engine.run import LOG, RECIPE, Run
 from landmark.engine.session import Session
-from landmark.engine.trainer import Report, Trainer
+from landmark.engine.trainer import Report
 from landmark.recipes.catalog import TASKS, RunConfig
-from landmark.recipes.training import flatten, load_config, resolve
+from landmark.recipes.training import build_trainer, flatten, load_config, resolve
 
 SAVE_SECONDS = 60.0
 """A leg that takes longer is saved as often as this."""
@@ -91,7 +89,9 @@ def run_leg(leg: Leg, report: Report = lambda record: None) -> None:
         if not resuming:
             (run.folder / LOG).unlink(missing_ok=True)
             run.write_recipe(as_yaml(config))
-        session = _LegSession(run, _build_trainer(config, Path(leg.problem)), report)
+        device = choose_device(config.device)
+        assembly = TASKS[config.task].assemble(config, Path(leg.problem), device)
+        session = _LegSession(run, build_trainer(config, assembly, device), report)
         if resuming:
             session.resume("auto")
         try:
@@ -104,23 +104,6 @@ def run_leg(leg: Leg, report: Report = lambda record: None) -> None:
                 {"kind": "diverged", "step": state.step + 1, "seconds": round(state.seconds, 3)}
             )
         shutil.rmtree(run.checkpoints, ignore_errors=True)
-
-
-def _build_trainer(config: RunConfig, problem: Path) -> Trainer:
-    device = choose_device(config.device)
-    assembly = TASKS[config.task].assemble(config, problem, device)
-    if config.trainer.compile:
-        for player in assembly.objective.players.values():
-            player.compile(dynamic=True)
-    return Trainer(
-        config.trainer,
-        assembly.objective,
-        assembly.optimizers,
-        assembly.loader,
-        assembly.validation,
-        torch.device(device),
-        config.seed,
-    )
 
 
 def _compare(old: RunConfig, new: RunConfig, place: str) -> None:
