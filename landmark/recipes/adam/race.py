@@ -144,7 +144,14 @@ RACES: dict[str, Race] = {
             (*_racers(), _line_search()),
             short=("model.widths=[500, 500]",),
         ),
-        Race("race-cifar", "figure 3", 282, 1128, _racers(), short=_SMALLER_CIFAR),
+        Race(
+            "race-cifar",
+            "figure 3",
+            282,
+            1128,
+            _racers(momentum=0.3, nesterov=0.3),
+            short=_SMALLER_CIFAR,
+        ),
         Race("race-vae", "figure 4", 600, 58_800, _corrected_or_not()),
         Race("race-transformer", "not in the paper", 300, 3000, _racers(30.0)),
     )
