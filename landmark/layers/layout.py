@@ -5,6 +5,8 @@ into reading the matrix. Which kernel reads fastest depends on the layout: one r
 by numpy's BLAS with a matrix laid out by columns, several rows by oneDNN with a matrix in blocks.
 """
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
@@ -20,7 +22,10 @@ class ColumnLinear(nn.Linear):
         super().__init__(linear.in_features, linear.out_features, device="meta")
         linear.weight.data = linear.weight.data.t().contiguous().t()
         self.weight, self.bias = linear.weight, linear.bias
-        self.columns = self.weight.detach().numpy()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy is made of: blocks cannot be copied, and are made anew where wanted."""
+        return {**self.__dict__, "packed": None}
 
     def pack(self) -> None:
         """Lay out a copy in blocks, unless this build of torch has none or there is one."""
@@ -37,7 +42,7 @@ class ColumnLinear(nn.Linear):
                 x, self.packed, self.bias, "none", [], ""
             )
             return product
-        row = torch.from_numpy(self.columns @ x[0].numpy())[None]
+        row = torch.from_numpy(self.weight.detach().numpy() @ x[0].numpy())[None]
         return row if self.bias is None else row.add_(self.bias)
 
 

@@ -1,3 +1,5 @@
+import copy
+
 import pytest
 import torch
 from torch import nn
@@ -59,3 +61,17 @@ def test_several_rows_go_through_the_packed_copy_and_one_through_the_columns() -
         layer.weight.zero_()
         assert torch.equal(model(x[:1])[0], layer.bias)
         torch.testing.assert_close(model(x), before)
+
+
+def test_a_copy_in_another_precision_multiplies_on() -> None:
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(40, 70))
+    x = torch.randn(3, 40)
+    product = model(x).detach().double()
+    store_by_columns(model)
+    pack_columns(model)
+    twin = copy.deepcopy(model).double()
+    for rows in (x[:1], x):
+        found = twin(rows.double()).detach()
+        assert found.dtype == torch.float64
+        torch.testing.assert_close(found, product[: len(rows)], rtol=1e-5, atol=1e-5)

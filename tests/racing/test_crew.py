@@ -45,7 +45,10 @@ def test_a_race_that_is_stopped_goes_on_with_resume(slow_bowl, tmp_path):
     words = ["race", "--problem", slow_bowl, "--steps", "150", "--methods", "adam"]
     words += ["--rates", "0.01,0.1", "--seeds", "1", "--jobs", "2", "--run", str(folder)]
     command = [sys.executable, "-m", "landmark", *words]
+    # What runs in the background of a shell ignores Ctrl-C, and so would its children.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     race = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    signal.signal(signal.SIGINT, before)
     logs = [folder / "legs/adam" / f"rate-{rate}/seed-1/log.jsonl" for rate in ("0.01", "0.1")]
     deadline = time.monotonic() + 100
     while not all(log.exists() for log in logs):

@@ -143,7 +143,7 @@ def test_its_steps_are_those_of_plain_torch(tmp_path):
         (["model={architecture: resnet-9}", "model.image_size=7"], "at least 8 pixels"),
         (["schedule.name=noam"], "take cosine"),
         (["trainer.sharded=true"], "leave it out"),
-        (["optimizer={name: adam, nesterov: true}"], "nesterov needs name sgd"),
+        (["optimizer={name: sgd, nesterov: true}"], "nesterov needs a momentum"),
         (["fine_tuning.frozen_stages=9"], "the network has 6 stages"),
         (["augment.hue=0.2"], "these images are grey"),
     ],
