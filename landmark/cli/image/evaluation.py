@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from landmark.cli.progress import Downloads
 from landmark.cli.tally import Tally
 from landmark.core.errors import UserError
 
@@ -21,6 +22,7 @@ def evaluate_images(
     splits: Sequence[str] | None,
     files: Sequence[Path] | None,
     ten_crop: bool,
+    strict: bool,
     confusion: Path | None,
     engine: str,
     as_json: bool,
@@ -37,13 +39,18 @@ def evaluate_images(
 
         check_figure(confusion)
     pipeline = load(run, checkpoint, device, engine=engine, task="image-classification")
+    note = Downloads().report
     if files:
-        sets = {str(path): pipeline.read_folder(path) for path in files}
+        sets = {str(path): pipeline.read_folder(path, strict=strict, note=note) for path in files}
     else:
-        sets = {name: pipeline.split(name) for name in splits or pipeline.splits}
+        names = splits or pipeline.splits
+        sets = {name: pipeline.split(name, strict=strict, note=note) for name in names}
     with Tally("looked at", sum(map(len, sets.values())), unit="images") as tally:
+        note = Downloads(tally.console).report
         results = {
-            name: pipeline.evaluate(images, ten_crop=ten_crop, report=tally.advance)
+            name: pipeline.evaluate(
+                images, ten_crop=ten_crop, strict=strict, report=tally.advance, note=note
+            )
             for name, images in sets.items()
         }
     if as_json:

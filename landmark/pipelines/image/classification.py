@@ -1,5 +1,6 @@
 """A loaded run of image classification: images in, ranked classes or features out, and scores."""
 
+import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,10 +14,11 @@ from torch import Tensor
 
 from landmark.core.errors import UserError
 from landmark.core.runtime import choose_device
-from landmark.data.images.corpus import image_splits, open_split, read_source
-from landmark.data.images.decoding import Pixels, fit_pixels, read_image
+from landmark.data.images.corpus import Report, image_splits, open_split, read_source
+from landmark.data.images.decoding import Pixels, read_image, read_pixels
 from landmark.data.images.files import file_splits
 from landmark.data.images.form import FILE, ImageForm
+from landmark.data.images.reading import Broken, readable, report_broken, warn
 from landmark.data.images.store import Images
 from landmark.engine.checkpoint import load_module
 from landmark.engine.run import Run
@@ -28,7 +30,7 @@ from landmark.pipelines.image.engine import Engine, TorchEngine
 from landmark.recipes.image_classification import ImageClassificationRun
 
 Picture = str | Path | Pixels
-"""An image as it is given: a file, or its pixels (H, W) or (H, W, 3)."""
+"""An image as it is given: a file, or its pixels (H, W) or (H, W, 1, 3 or 4)."""
 Count = Callable[[int], None]
 _TOGETHER = 64  # images read at a time
 
@@ -103,42 +105,66 @@ class ClassificationPipeline:
         return np.concatenate(rows)
 
     def evaluate(
-        self, images: Images, *, ten_crop: bool = False, report: Count = lambda count: None
+        self,
+        images: Images,
+        *,
+        ten_crop: bool = False,
+        strict: bool = False,
+        report: Count = lambda count: None,
+        note: Report = warn,
     ) -> ClassificationScores:
-        """Name all images of a set and score the names."""
+        """Name all images of a set and score the names; `strict`: a broken image ends it."""
         guesses: list[int] = []
         ranks: list[int] = []
+        whole: list[int] = []
+        broken: Broken = {}
         for chosen in _parts(len(images)):
-            scores = self.probabilities([images[index] for index in chosen], ten_crop)
-            labels = torch.from_numpy(images.labels[list(chosen)])
-            guesses += scores.argmax(1).tolist()
-            ranks += places(scores, labels).tolist()
+            found, pixels = readable(images, chosen, strict, broken)
+            if found:
+                scores = self.probabilities(pixels, ten_crop)
+                guesses += scores.argmax(1).tolist()
+                ranks += places(scores, torch.from_numpy(images.labels[found])).tolist()
+                whole += found
             report(len(chosen))
-        return score_classification(guesses, ranks, images.labels, self.form.names)
+        report_broken(len(images), broken, note)
+        return score_classification(guesses, ranks, images.labels[whole], self.form.names)
 
     def read(self, image: Picture) -> Pixels:
         """An image in the form that the network was trained on. (H, W, C)"""
         if isinstance(image, np.ndarray):
-            if image.dtype != np.uint8 or image.ndim not in (2, 3):
-                raise UserError("pixels are bytes of shape (height, width) or (height, width, 3)")
-            return fit_pixels(image, self.form.fitting)
+            return read_pixels(image, self.form.fitting)
         return read_image(Path(image), self.form.fitting)
 
-    def split(self, name: str) -> Images:
-        """A split of the run's own data."""
-        return open_split(self.config.data, self.run.folder, name)
+    @property
+    def has_images(self) -> bool:
+        """Whether the run has images of its own: one that was imported has none."""
+        return self.config.data.corpus != "files" or self.config.data.folder is not None
+
+    def split(self, name: str, *, strict: bool = False, note: Report = warn) -> Images:
+        """A split of the run's own data; what cannot be read is left out, or ends it."""
+        self._check_images()
+        data = dataclasses.replace(self.config.data, strict=strict)
+        return open_split(data, self.run.folder, name, note)
 
     @property
     def splits(self) -> list[str]:
         """The splits to score where none is named: what training has not seen."""
+        self._check_images()
         known = image_splits(self.config.data, _say_nothing)
         return ["test"] if "test" in known else ["valid"]
 
-    def read_folder(self, path: Path) -> Images:
+    def read_folder(self, path: Path, *, strict: bool = False, note: Report = warn) -> Images:
         """Labelled images of one's own: a folder a class; of several splits, the test."""
         splits = file_splits(path)
         name = next(name for name in ("test", "valid", "train") if name in splits)
-        return read_source(splits[name], self.form, self.config.data.strict, _say_nothing)
+        return read_source(splits[name], self.form, strict, note)
+
+    def _check_images(self) -> None:
+        if not self.has_images:
+            raise UserError(
+                f"{self.run.folder}: this run has no images of its own: name an image, or to "
+                "evaluate it --file FOLDER"
+            )
 
     @torch.inference_mode()
     def probabilities(self, pixels: Sequence[Pixels], ten_crop: bool = False) -> Tensor:

@@ -83,6 +83,18 @@ def test_evaluate_gives_json_of_a_folder(command, digits_run, digit_files):
     assert found["scores"][0]["low"] < found["scores"][0]["value"] < found["scores"][0]["high"]
 
 
+def test_evaluate_names_a_broken_image_or_ends(command, mistake, digits_run, digit_files, tmp_path):
+    own = tmp_path / "own"
+    shutil.copytree(digit_files, own)
+    (own / "0" / "0-1.png").write_bytes(b"broken")
+    answer = command("evaluate", digits_run, "--file", own)
+    assert answer.code == 0
+    assert answer.lines[0].endswith("own: 39 images")
+    assert "warning: left out 1 of 40 images: " in answer.err
+    assert "0-1.png" in answer.err
+    assert "leave out --strict" in mistake("evaluate", digits_run, "--file", own, "--strict")
+
+
 def test_mistakes_are_one_line(mistake, digits_run, tiny_run, image, tmp_path, digit_files):
     assert "there is no such run" in mistake("classify", tmp_path / "none", image)
     assert "not 'image-classification': use `landmark translate`" in mistake(
@@ -98,6 +110,8 @@ def test_mistakes_are_one_line(mistake, digits_run, tiny_run, image, tmp_path, d
     assert "with torch or onnx" in mistake("evaluate", digits_run, "--engine", "ctranslate2")
     assert "--beam: is for translators" in mistake("evaluate", digits_run, "--beam", 4)
     assert "--ten-crop: is for runs on images" in mistake("evaluate", tiny_run, "--ten-crop")
+    assert "--strict: is for runs on images" in mistake("evaluate", tiny_run, "--strict")
+    assert "give --data FOLDER" in mistake("train", "image-files", "--run", tmp_path / "new")
     assert "give --split or --file" in mistake(
         "evaluate", digits_run, "--split", "test", "--file", digit_files
     )

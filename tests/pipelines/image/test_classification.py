@@ -1,9 +1,12 @@
+import shutil
+
 import numpy as np
 import pytest
 import torch
 from PIL import Image
 
 from landmark.core.errors import UserError
+from landmark.data.images import corpus
 from landmark.data.images.form import FILE, ImageForm
 from landmark.engine.run import Run
 from landmark.engine.session import load_player
@@ -109,9 +112,32 @@ def test_a_folder_of_classes_can_be_scored(pipeline, digit_files):
     assert [row.images for row in scores.classes] == [5] * 8 + [0, 0]
 
 
+@pytest.mark.parametrize("gigabytes", [2.0, 0.0])
+def test_broken_images_are_named_and_not_scored(
+    pipeline, digit_files, tmp_path, monkeypatch, capsys, gigabytes
+):
+    """Of a small set, which is read at once, as of a large one, which is read as needed."""
+    monkeypatch.setattr(corpus, "_IN_MEMORY", gigabytes)
+    own = tmp_path / "own"
+    shutil.copytree(digit_files, own)
+    whole = pipeline.evaluate(pipeline.read_folder(own))
+    assert whole.images == 40
+    assert capsys.readouterr().err == ""
+    (own / "0/0-1.png").write_bytes(b"broken")
+    scores = pipeline.evaluate(pipeline.read_folder(own))
+    assert scores.images == 39
+    lost = whole.confusion - scores.confusion
+    assert lost.sum() == lost[0].sum() == 1
+    said = capsys.readouterr().err
+    assert said.startswith("warning: left out 1 of 40 images: ")
+    assert "0/0-1.png" in said
+    with pytest.raises(UserError, match=r"0/0-1\.png: .*leave out --strict"):
+        pipeline.evaluate(pipeline.read_folder(own, strict=True), strict=True)
+
+
 def test_what_is_no_image_is_refused(pipeline, tmp_path):
     with pytest.raises(UserError, match="pixels are bytes of shape"):
-        pipeline.classify([np.zeros((8, 8))])
+        pipeline.classify([np.zeros((8, 8, 5), np.uint8)])
     with pytest.raises(UserError, match="no images"):
         pipeline.features([])
     (tmp_path / "a.png").write_text("no image")
