@@ -11,7 +11,6 @@ from landmark.cli.options import (
     Beam,
     Checkpoint,
     Device,
-    Engine,
     Json,
     LengthPenalty,
     RunFolder,
@@ -55,7 +54,10 @@ def evaluate(
     ] = None,
     beam: Beam = None,
     length_penalty: LengthPenalty = None,
-    engine: Engine = "torch",
+    engine: Annotated[
+        str,
+        typer.Option(help="torch, or an export: ctranslate2, ctranslate2-int8, onnx; or compiled."),
+    ] = "torch",
     against: Annotated[
         list[Path] | None,
         typer.Option(help="Other runs, or files of translations, to test the run against."),

@@ -6,7 +6,7 @@ With `strict`, the first such image ends it.
 import os
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
@@ -63,10 +63,14 @@ def report_broken(count: int, broken: Broken, report: Report) -> None:
     errors = list(broken.values())
     if len(errors) == count:
         raise UserError(f"{errors[0]}: and no other image can be read")
-    shown = "; ".join(str(error) for error in errors[:_SHOWN])
-    more = f"; and {len(errors) - _SHOWN:,} more" if len(errors) > _SHOWN else ""
-    text = f"warning: left out {len(errors):,} of {count:,} images: {shown}{more}"
+    text = f"warning: left out {len(errors):,} of {count:,} images: {in_one_line(errors)}"
     report({"kind": "note", "text": text})
+
+
+def in_one_line(errors: Sequence[UserError]) -> str:
+    """The first few, and how many more there are."""
+    shown = "; ".join(str(error) for error in errors[:_SHOWN])
+    return shown + (f"; and {len(errors) - _SHOWN:,} more" if len(errors) > _SHOWN else "")
 
 
 def check_classes(source: ImageSource, broken: Broken) -> None:

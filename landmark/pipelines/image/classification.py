@@ -25,7 +25,6 @@ from landmark.engine.run import Run
 from landmark.engine.session import load_player
 from landmark.metrics.classification import TOP, ClassificationScores, places, score_classification
 from landmark.models.vision import build_network, lay_out
-from landmark.objectives.classification import in_layout
 from landmark.pipelines.image.engine import Engine, TorchEngine
 from landmark.recipes.image_classification import ImageClassificationRun
 
@@ -69,10 +68,16 @@ class ClassificationPipeline:
         self.network = build_network(config.model).eval()
         load_module(self.network, load_player(self.checkpoint, "model"), self.checkpoint)
         lay_out(self.network.to(self.device))
+        self._has_room = True
 
     @cached_property
     def engine(self) -> Engine:
-        """What scores images: the network, made quick at its first use."""
+        """What scores images."""
+        return self._quick
+
+    @cached_property
+    def _quick(self) -> TorchEngine:
+        """The network, made quick at its first use."""
         return TorchEngine(self.network, self.device)
 
     def classify(
@@ -80,16 +85,36 @@ class ClassificationPipeline:
     ) -> list[Classified]:
         """The most probable classes of each image; with `ten_crop`, by the mean of ten parts."""
         found = []
-        for start in range(0, len(images), _TOGETHER):
-            chosen = images[start : start + _TOGETHER]
-            pixels = [self.read(image) for image in chosen]
-            probabilities = self.probabilities(pixels, ten_crop)
-            for image, seen, row in zip(chosen, pixels, probabilities, strict=True):
-                best = row.topk(min(top, len(row)))
-                pairs = zip(best.indices.tolist(), best.values.tolist(), strict=True)
-                guesses = tuple(Guess(self.form.names[number], value) for number, value in pairs)
-                found.append(Classified(_name(image), guesses, seen))
+        for one in self.look(images, top, ten_crop=ten_crop):
+            if isinstance(one, UserError):
+                raise one
+            found.append(one)
         return found
+
+    def look(
+        self, images: Sequence[Picture], top: int = TOP, *, ten_crop: bool = False
+    ) -> Iterator[Classified | UserError]:
+        """The same one after the other; for an image that cannot be read, why."""
+        for chosen in _parts(len(images)):
+            read = [self._attempt(images[index]) for index in chosen]
+            pixels = [one for one in read if not isinstance(one, UserError)]
+            rows = iter(self.probabilities(pixels, ten_crop) if pixels else ())
+            for index, one in zip(chosen, read, strict=True):
+                if isinstance(one, UserError):
+                    yield one
+                else:
+                    yield Classified(_name(images[index]), self._best(next(rows), top), one)
+
+    def _attempt(self, image: Picture) -> Pixels | UserError:
+        try:
+            return self.read(image)
+        except UserError as error:
+            return error
+
+    def _best(self, probabilities: Tensor, top: int) -> tuple[Guess, ...]:
+        best = probabilities.topk(min(top, len(probabilities)))
+        pairs = zip(best.indices.tolist(), best.values.tolist(), strict=True)
+        return tuple(Guess(self.form.names[number], value) for number, value in pairs)
 
     def features(
         self, images: Sequence[Picture], report: Count = lambda count: None
@@ -171,6 +196,7 @@ class ClassificationPipeline:
         """Of each class, for fitted images. (B, K)"""
         side = self.config.model.image_size
         if ten_crop:
+            self._check_room(pixels)
             given = self.form.ten_crops(pixels, side)
         else:
             given = self.form.network_input(pixels, side)
@@ -180,11 +206,20 @@ class ClassificationPipeline:
         shares = scores.softmax(1).cpu()
         return shares.view(len(pixels), -1, shares.shape[1]).mean(1)
 
-    @torch.inference_mode()
+    def _check_room(self, pixels: Sequence[Pixels]) -> None:
+        """Say once that ten crops are but two where images are no larger than a crop."""
+        side = self.config.model.image_size
+        if self._has_room and all(min(image.shape[:2]) <= side for image in pixels):
+            self._has_room = False
+            text = (
+                f"warning: these images are no larger than the {side} x {side} pixels that the "
+                "network reads: ten crops are little more than an image and its mirror image"
+            )
+            warn({"kind": "note", "text": text})
+
     def _features(self, pixels: Sequence[Pixels]) -> NDArray[np.float32]:
         given = self.form.network_input(pixels, self.config.model.image_size)
-        features = self.network.features(in_layout(given.to(self.device)))
-        found: NDArray[np.float32] = features.float().cpu().numpy()
+        found: NDArray[np.float32] = self._quick.features(given).float().cpu().numpy()
         return found
 
 

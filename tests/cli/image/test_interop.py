@@ -107,7 +107,7 @@ def test_mistakes_are_answered_in_one_line(mistake, command, theirs, tmp_path):
             mistake(*words)
         )
     classify = ["classify", run, theirs / "picture.png", "--engine"]
-    assert "with torch or onnx" in mistake(*classify, "ctranslate2")
+    assert "with torch, compiled or onnx" in mistake(*classify, "ctranslate2")
     assert "there is no export yet: landmark export" in mistake(*classify, "onnx")
     assert "no export to hf: only onnx" in mistake("export", run, "--to", "hf")
     assert "no export to onnx in 8 bits" in mistake("export", run, "--to", "onnx", "--int8")

@@ -80,6 +80,18 @@ def test_ten_crops_are_the_mean_over_parts(pipeline, digits_run):
         assert value == pytest.approx((plain[name] + mirrored[name]) / 2, abs=1e-5)
 
 
+def test_ten_crops_are_warned_of_once_and_only_without_room(digits_run, capsys):
+    pipeline = load(digits_run, device="cpu", task="image-classification")
+    small, large = np.zeros((28, 40, 1), np.uint8), np.zeros((32, 32, 1), np.uint8)
+    pipeline.probabilities([large, large], ten_crop=True)
+    pipeline.probabilities([small])
+    assert capsys.readouterr().err == ""
+    pipeline.probabilities([small], ten_crop=True)
+    pipeline.probabilities([small], ten_crop=True)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("warning: these images are no larger than the 28 x 28 pixels")
+
+
 def test_a_split_is_scored_as_its_images_are_classified_one_by_one(pipeline):
     images = pipeline.split("test")
     assert pipeline.splits == ["test"]
