@@ -97,7 +97,7 @@ def image_splits(config: ImageDataConfig, report: Report) -> dict[str, ImageSour
 
 def _folder(config: ImageDataConfig) -> Path:
     if not config.folder:
-        raise UserError("there are no images to train on: give --data FOLDER")
+        raise UserError("there are no images to train on: give --data FOLDER (data.folder)")
     return Path(config.folder)
 
 
