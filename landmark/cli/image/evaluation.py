@@ -11,8 +11,10 @@ from landmark.cli.tally import Tally
 from landmark.core.errors import UserError
 
 if TYPE_CHECKING:
+    from landmark.data.images.store import Images
     from landmark.metrics.classification import ClassificationScores
     from landmark.metrics.understanding import Score
+    from landmark.pipelines.image.classification import ClassificationPipeline
 
 _MOST_ROWS = 40  # classes in the table; of more, the worst
 
@@ -39,12 +41,7 @@ def evaluate_images(
 
         check_figure(confusion)
     pipeline = load(run, checkpoint, device, engine=engine, task="image-classification")
-    note = Downloads().report
-    if files:
-        sets = {str(path): pipeline.read_folder(path, strict=strict, note=note) for path in files}
-    else:
-        names = splits or pipeline.splits
-        sets = {name: pipeline.split(name, strict=strict, note=note) for name in names}
+    sets = _open_sets(pipeline, splits, files, strict)
     with Tally("looked at", sum(map(len, sets.values())), unit="images") as tally:
         note = Downloads(tally.console).report
         results = {
@@ -66,6 +63,20 @@ def evaluate_images(
         save_confusion(result.confusion, pipeline.form.names, f"{run.name}: {name}", confusion)
         if not as_json:
             print(confusion)
+
+
+def _open_sets(
+    pipeline: "ClassificationPipeline",
+    splits: Sequence[str] | None,
+    files: Sequence[Path] | None,
+    strict: bool,
+) -> "dict[str, Images]":
+    """What to score, by name: folders, or splits of the run's own data."""
+    note = Downloads().report
+    if files:
+        return {str(path): pipeline.read_folder(path, strict=strict, note=note) for path in files}
+    names = splits or pipeline.splits
+    return {name: pipeline.split(name, strict=strict, note=note) for name in names}
 
 
 def _record(name: str, result: "ClassificationScores") -> dict[str, Any]:

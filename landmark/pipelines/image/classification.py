@@ -68,7 +68,7 @@ class ClassificationPipeline:
         self.network = build_network(config.model).eval()
         load_module(self.network, load_player(self.checkpoint, "model"), self.checkpoint)
         lay_out(self.network.to(self.device))
-        self._has_room = True
+        self._has_warned = False
 
     @cached_property
     def engine(self) -> Engine:
@@ -207,13 +207,13 @@ class ClassificationPipeline:
         return shares.view(len(pixels), -1, shares.shape[1]).mean(1)
 
     def _check_room(self, pixels: Sequence[Pixels]) -> None:
-        """Say once that ten crops are but two where images are no larger than a crop."""
+        """Say once that ten crops need images that are larger than a crop."""
         side = self.config.model.image_size
-        if self._has_room and all(min(image.shape[:2]) <= side for image in pixels):
-            self._has_room = False
+        if not self._has_warned and all(min(image.shape[:2]) <= side for image in pixels):
+            self._has_warned = True
             text = (
-                f"warning: these images are no larger than the {side} x {side} pixels that the "
-                "network reads: ten crops are little more than an image and its mirror image"
+                f"warning: the shorter side of these images is no longer than the {side} pixels "
+                "that the network reads: ten crops hardly differ, or along the longer side alone"
             )
             warn({"kind": "note", "text": text})
 

@@ -89,7 +89,7 @@ def test_ten_crops_are_warned_of_once_and_only_without_room(digits_run, capsys):
     pipeline.probabilities([small], ten_crop=True)
     pipeline.probabilities([small], ten_crop=True)
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("warning: these images are no larger than the 28 x 28 pixels")
+    assert "no longer than the 28 pixels that the network reads" in line
 
 
 def test_a_split_is_scored_as_its_images_are_classified_one_by_one(pipeline):
