@@ -301,7 +301,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--output", type=Path, help="a JSON file for the numbers")
     parser.add_argument("--worker", nargs=2, help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     if options.worker:
         serve(*options.worker, options.threads)
         return

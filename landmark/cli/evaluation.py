@@ -11,7 +11,6 @@ from landmark.cli.options import (
     Beam,
     Checkpoint,
     Device,
-    Engine,
     Json,
     LengthPenalty,
     RunFolder,
@@ -23,7 +22,7 @@ from landmark.cli.understanding.evaluation import evaluate_understanding
 from landmark.core.errors import UserError
 
 _TAKES = {
-    "image-classification": "--split, --file, --ten-crop and --confusion",
+    "image-classification": "--split, --file, --ten-crop, --strict and --confusion",
     "understanding": "--split and --file",
 }
 
@@ -43,6 +42,9 @@ def evaluate(
     ten_crop: Annotated[
         bool, typer.Option("--ten-crop", help="Images: look at ten parts of each, not its middle.")
     ] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Images: one that cannot be read ends it.")
+    ] = False,
     confusion: Annotated[
         Path | None, typer.Option(help="Images: draw which class is taken for which to this file.")
     ] = None,
@@ -52,7 +54,10 @@ def evaluate(
     ] = None,
     beam: Beam = None,
     length_penalty: LengthPenalty = None,
-    engine: Engine = "torch",
+    engine: Annotated[
+        str,
+        typer.Option(help="torch, or an export: ctranslate2, ctranslate2-int8, onnx; or compiled."),
+    ] = "torch",
     against: Annotated[
         list[Path] | None,
         typer.Option(help="Other runs, or files of translations, to test the run against."),
@@ -87,11 +92,13 @@ def evaluate(
         {"--source": source, "--reference": reference, "--join": join, "--beam": beam,
          "--length-penalty": length_penalty, "--against": against, "--to": to,
          "--by-length": by_length, "--output": output},
-        {"--ten-crop": ten_crop, "--confusion": confusion},
+        {"--ten-crop": ten_crop, "--strict": strict, "--confusion": confusion},
         {"--file": file},
     )  # fmt: skip
     if task == "image-classification":
-        evaluate_images(run, split, file, ten_crop, confusion, engine, as_json, checkpoint, device)
+        evaluate_images(
+            run, split, file, ten_crop, strict, confusion, engine, as_json, checkpoint, device
+        )
     elif task == "understanding":
         evaluate_understanding(run, split, file, bootstrap, as_json, checkpoint, device)
     else:

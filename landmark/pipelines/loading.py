@@ -9,6 +9,7 @@ from landmark.engine.run import Run
 from landmark.pipelines.filling import FillingPipeline
 from landmark.pipelines.generation import GenerationPipeline
 from landmark.pipelines.image.classification import ClassificationPipeline
+from landmark.pipelines.image.engine import COMPILED, TorchEngine
 from landmark.pipelines.image.exported import ONNX, load_onnx
 from landmark.pipelines.translation.exported import load_engine
 from landmark.pipelines.translation.translation import TranslationPipeline
@@ -39,7 +40,6 @@ _PIPELINES: dict[str, Any] = {
     "language-model": GenerationPipeline,
     "masked-language-model": FillingPipeline,
     "understanding": UnderstandingPipeline,
-    "image-classification": ClassificationPipeline,
 }
 
 
@@ -120,17 +120,16 @@ def load(
 
     What comes out is what the run was trained for; with a `task`, nothing else may.
     Translation: with an `ensemble` of other runs their probabilities are averaged; an `engine`
-    other than torch searches with the run's export (see `landmark export`); images have onnx, too.
+    other than torch searches with the run's export (see `landmark export`). Images have onnx, too,
+    and compiled: a minute or two of waiting, then faster.
     """
     opened, config = _open(run, task)
-    if isinstance(config, ImageClassificationRun) and engine == ONNX and not ensemble:
-        classifier = ClassificationPipeline(opened, config, checkpoint, "cpu")
-        classifier.engine = load_onnx(opened, config.threads, checkpoint)
-        return classifier
+    if isinstance(config, ImageClassificationRun):
+        if ensemble or engine not in ("torch", COMPILED, ONNX):
+            raise UserError(f"{run}: images are named by one network, with torch, compiled or onnx")
+        return _load_classifier(opened, config, checkpoint, device, engine)
     if not isinstance(config, TranslationRun):
         if ensemble or engine != "torch":
-            if isinstance(config, ImageClassificationRun):
-                raise UserError(f"{run}: images are named by one network, with torch or onnx")
             kind = "fine-tuned" if isinstance(config, UnderstandingRun) else "language"
             raise UserError(f"{run}: a {kind} model has neither an ensemble nor an engine")
         return _PIPELINES[config.task](opened, config, checkpoint, device)
@@ -144,6 +143,18 @@ def load(
         pipeline.use([pipeline.model, *(other.model for other in others)])
     if engine != "torch":
         pipeline.engine = load_engine(run, engine, pipeline.config.threads, checkpoint)
+    return pipeline
+
+
+def _load_classifier(
+    run: Run, config: ImageClassificationRun, checkpoint: str | None, device: str, engine: str
+) -> ClassificationPipeline:
+    """A run on images, with what looks at them."""
+    pipeline = ClassificationPipeline(run, config, checkpoint, "cpu" if engine == ONNX else device)
+    if engine == ONNX:
+        pipeline.engine = load_onnx(run, config.threads, checkpoint)
+    elif engine == COMPILED:
+        pipeline.engine = TorchEngine(pipeline.network, pipeline.device, compiled=True)
     return pipeline
 
 

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from landmark.interop.timm import FAMILIES, read_timm
+from landmark.models.convolutional.inception import InceptionV3Config
 from landmark.models.convolutional.inception_v4 import InceptionResNetV2Config, InceptionV4Config
 from landmark.models.convolutional.resnet import ResNetConfig
 from landmark.models.convolutional.vgg import VGGConfig
@@ -16,23 +17,38 @@ from tests.torchvision_beside import torchvision  # noqa: F401 (timm imports it)
 timm = pytest.importorskip("timm")
 NAMES = {
     "vgg11": "vgg-a",
-    "vgg16_bn": "vgg-d-bn",
+    "vgg13": "vgg-b",
+    "vgg16": "vgg-d",
     "vgg19": "vgg-e",
+    "vgg11_bn": "vgg-a-bn",
+    "vgg13_bn": "vgg-b-bn",
+    "vgg16_bn": "vgg-d-bn",
+    "vgg19_bn": "vgg-e-bn",
     "resnet18": "resnet-18",
+    "resnet34": "resnet-34",
+    "resnet50": "resnet-50",
+    "resnet101": "resnet-101",
     "resnet152": "resnet-152",
     "inception_v3": "inception-v3",
     "inception_v4": "inception-v4",
     "inception_resnet_v2": "inception-resnet-v2",
     "vit_tiny_patch16_224": "vit-ti16",
     "vit_small_patch16_224": "vit-s16",
+    "vit_base_patch16_224": "vit-b16",
     "vit_base_patch32_224": "vit-b32",
     "vit_large_patch16_224": "vit-l16",
+    "vit_large_patch32_224": "vit-l32",
+    "vit_huge_patch14_224": "vit-h14",
 }
 WHERE = Path("weights.safetensors")
 
 
 def family_of(name):
     return next(family for family in FAMILIES if name in family.variants)
+
+
+def test_no_network_is_forgotten():
+    assert set(NAMES.values()) == {name for family in FAMILIES for name in family.variants}
 
 
 @pytest.mark.parametrize("theirs", NAMES)
@@ -85,6 +101,12 @@ def test_resnet_says_the_same():
 def test_inceptions_say_the_same(build, config, name):
     theirs = built(timm.create_model, build, num_classes=5)
     assert_same_logits(as_ours(config, family_of(name).names, theirs), theirs, 107)
+
+
+def test_inception_v3_says_the_same():
+    theirs = built(timm.create_model, "inception_v3", num_classes=5, aux_logits=False)
+    config = InceptionV3Config(classes=5, auxiliary=False)
+    assert_same_logits(as_ours(config, family_of("inception-v3").names, theirs), theirs, 107)
 
 
 def test_vit_says_the_same():

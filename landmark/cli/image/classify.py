@@ -1,6 +1,7 @@
 """`landmark classify`."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -26,12 +27,14 @@ def classify(
     ] = None,
     as_json: Json = False,
     engine: Annotated[
-        str, typer.Option(help="torch, or onnx: the run's export (landmark export --to onnx).")
+        str, typer.Option(help="torch, compiled, or onnx: the run's export (landmark export).")
     ] = "torch",
     checkpoint: Checkpoint = None,
     device: Device = "auto",
 ) -> None:
     """Name what is in images: their most probable classes."""
+    from landmark.core.errors import UserError
+    from landmark.data.images.reading import in_one_line
     from landmark.pipelines.loading import load
 
     if figure:
@@ -39,15 +42,28 @@ def classify(
 
         check_figure(figure)
     pipeline = load(run, checkpoint, device, engine=engine, task="image-classification")
-    found = pipeline.classify(images, top, ten_crop=ten_crop)
-    for one in found:
-        print(_record(one) if as_json else _lines(one))
-    if figure:
+    found: list[Classified] = []
+    broken: list[UserError] = []
+    for one in pipeline.look(images, top, ten_crop=ten_crop):
+        if isinstance(one, UserError):
+            broken.append(one)
+        else:
+            print(_record(one) if as_json else _lines(one))
+            found.append(one)
+    if figure and found:
         from landmark.plots.image.classified import save_classified
 
-        save_classified(found, figure)
+        save_classified(found, figure, [_label(one.place, pipeline.form.names) for one in found])
         if not as_json:
             print(figure)
+    if broken:
+        raise UserError(in_one_line(broken))
+
+
+def _label(place: str, names: Sequence[str]) -> str | None:
+    """The class of an image that lies in a folder of that name."""
+    name = Path(place).resolve().parent.name
+    return name if name in names else None
 
 
 def _record(one: "Classified") -> str:

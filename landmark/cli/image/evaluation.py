@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from landmark.cli.progress import Downloads
 from landmark.cli.tally import Tally
 from landmark.core.errors import UserError
 
 if TYPE_CHECKING:
+    from landmark.data.images.store import Images
     from landmark.metrics.classification import ClassificationScores
     from landmark.metrics.understanding import Score
+    from landmark.pipelines.image.classification import ClassificationPipeline
 
 _MOST_ROWS = 40  # classes in the table; of more, the worst
 
@@ -21,6 +24,7 @@ def evaluate_images(
     splits: Sequence[str] | None,
     files: Sequence[Path] | None,
     ten_crop: bool,
+    strict: bool,
     confusion: Path | None,
     engine: str,
     as_json: bool,
@@ -37,13 +41,13 @@ def evaluate_images(
 
         check_figure(confusion)
     pipeline = load(run, checkpoint, device, engine=engine, task="image-classification")
-    if files:
-        sets = {str(path): pipeline.read_folder(path) for path in files}
-    else:
-        sets = {name: pipeline.split(name) for name in splits or pipeline.splits}
+    sets = _open_sets(pipeline, splits, files, strict)
     with Tally("looked at", sum(map(len, sets.values())), unit="images") as tally:
+        note = Downloads(tally.console).report
         results = {
-            name: pipeline.evaluate(images, ten_crop=ten_crop, report=tally.advance)
+            name: pipeline.evaluate(
+                images, ten_crop=ten_crop, strict=strict, report=tally.advance, note=note
+            )
             for name, images in sets.items()
         }
     if as_json:
@@ -59,6 +63,20 @@ def evaluate_images(
         save_confusion(result.confusion, pipeline.form.names, f"{run.name}: {name}", confusion)
         if not as_json:
             print(confusion)
+
+
+def _open_sets(
+    pipeline: "ClassificationPipeline",
+    splits: Sequence[str] | None,
+    files: Sequence[Path] | None,
+    strict: bool,
+) -> "dict[str, Images]":
+    """What to score, by name: folders, or splits of the run's own data."""
+    note = Downloads().report
+    if files:
+        return {str(path): pipeline.read_folder(path, strict=strict, note=note) for path in files}
+    names = splits or pipeline.splits
+    return {name: pipeline.split(name, strict=strict, note=note) for name in names}
 
 
 def _record(name: str, result: "ClassificationScores") -> dict[str, Any]:

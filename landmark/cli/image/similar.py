@@ -14,7 +14,7 @@ from landmark.cli.tally import Tally
 
 if TYPE_CHECKING:
     from landmark.pipelines.image.classification import ClassificationPipeline
-    from landmark.pipelines.image.similarity import Neighbour
+    from landmark.pipelines.image.similarity import Broken, Neighbour
 
 
 def similar(
@@ -41,14 +41,19 @@ def similar(
     pipeline = load(run, checkpoint, device, task="image-classification")
     with Tally("looked at", total, unit="images") as tally:
         found, broken = find_similar(pipeline, images, among, count, tally.advance)
-    for one in broken:
-        print(f"warning: {one.reason}: left out", file=sys.stderr)
+    warn_of_broken(broken)
     for image, others in zip(images, found, strict=True):
         print(_record(image, others) if as_json else _lines(image, others))
     if figure:
         _draw(pipeline, images, found, figure)
         if not as_json:
             print(figure)
+
+
+def warn_of_broken(broken: "Sequence[Broken]") -> None:
+    """Name what was left out, a line each."""
+    for one in broken:
+        print(f"warning: {one.reason}: left out", file=sys.stderr)
 
 
 def _record(image: Path, others: "Sequence[Neighbour]") -> str:

@@ -21,7 +21,13 @@ from landmark.data.images.digits import digits_splits
 from landmark.data.images.files import file_splits, files_digest
 from landmark.data.images.form import FILE, ImageForm, measure
 from landmark.data.images.public import public_digest, public_splits
-from landmark.data.images.reading import Broken, report_broken, whole_images
+from landmark.data.images.reading import (
+    Broken,
+    check_classes,
+    report_broken,
+    warn,
+    whole_images,
+)
 from landmark.data.images.source import ImageSource, channels_of, choose, renumbered
 from landmark.data.images.store import (
     ImageList,
@@ -91,7 +97,7 @@ def image_splits(config: ImageDataConfig, report: Report) -> dict[str, ImageSour
 
 def _folder(config: ImageDataConfig) -> Path:
     if not config.folder:
-        raise UserError("there are no images to train on: give data.folder=FOLDER")
+        raise UserError("there are no images to train on: give --data FOLDER (data.folder)")
     return Path(config.folder)
 
 
@@ -182,7 +188,9 @@ def _keep(source: ImageSource, fitting: Fitting, folder: Path, strict: bool, rep
     """Decode a split into a store; broken images are named and left out, or end it."""
     broken: Broken = {}
     write_store(folder, whole_images(source, fitting, strict, broken), fitting.channels)
-    report_broken(source, broken, report, every_class=folder.name == "train")
+    if folder.name == "train":
+        check_classes(source, broken)
+    report_broken(len(source.labels), broken, report)
     return len(source.labels) - len(broken)
 
 
@@ -195,13 +203,11 @@ def _measured(
     broken: Broken = {}
     whole = whole_images(sample, fitting, strict, broken)
     measured = measure(pixels.reshape(-1, fitting.channels) for pixels, _, _ in whole)
-    report_broken(sample, broken, report)
+    report_broken(len(sample.labels), broken, report)
     return measured
 
 
-def open_split(
-    config: ImageDataConfig, folder: Path, split: str, report: Report = lambda record: None
-) -> Images:
+def open_split(config: ImageDataConfig, folder: Path, split: str, report: Report = warn) -> Images:
     """A split of a prepared run: `train` and `valid` as they were prepared, `test` as it is."""
     form = ImageForm.load(folder / FILE)
     data = folder / "data"
@@ -226,13 +232,16 @@ def _named(splits: Mapping[str, ImageSource], split: str) -> ImageSource:
 
 
 def read_source(source: ImageSource, form: ImageForm, strict: bool, report: Report) -> Images:
-    """All images of a source in a run's form, with the run's numbers for classes."""
+    """All images of a source in a run's form, with the run's numbers for classes.
+
+    Those of a large source are read when they are asked for, which shows then what is broken.
+    """
     source = renumbered(source, form.names)
     if not _fits({"": source}, form.fitting, _IN_MEMORY):
         return LazyImages(source, form.fitting)
     broken: Broken = {}
     whole = list(whole_images(source, form.fitting, strict, broken))
-    report_broken(source, broken, report)
+    report_broken(len(source.labels), broken, report)
     return ImageList(
         [pixels for pixels, _, _ in whole],
         np.array([label for _, label, _ in whole], np.int64),

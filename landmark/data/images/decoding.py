@@ -78,7 +78,7 @@ def decode(content: bytes, place: str, fitting: Fitting) -> Pixels:
     """The pixels of a file's bytes; `place` names it in messages. (H, W, C)"""
     try:
         with Image.open(BytesIO(content), formats=_readable()) as image:
-            _check_size(image, place, fitting)
+            _check_size(*image.size, place, fitting)
             if fitting.size and image.format == "JPEG":  # which can be read smaller, and quicker
                 width, height = fitting.scaled(*image.size)
                 image.draft(None, (2 * width, 2 * height))
@@ -104,8 +104,21 @@ def fit_pixels(pixels: Pixels, fitting: Fitting) -> Pixels:
     return _fitted(Image.fromarray(flat), fitting)
 
 
-def _check_size(image: Image.Image, place: str, fitting: Fitting) -> None:
-    width, height = image.size
+def read_pixels(pixels: Pixels, fitting: Fitting) -> Pixels:
+    """Pixels as somebody gives them, read as their file would be. (H, W[, 1|3|4]) -> (H, W, C)"""
+    has_shape = pixels.ndim == 2 or (pixels.ndim == 3 and pixels.shape[2] in (1, 3, 4))
+    if pixels.dtype != np.uint8 or not has_shape or not pixels.size:
+        raise UserError(
+            "pixels are bytes of shape (height, width) or (height, width, channels), "
+            f"channels 1, 3 or 4: not {pixels.dtype} of shape {pixels.shape}"
+        )
+    _check_size(pixels.shape[1], pixels.shape[0], "pixels", fitting)
+    if pixels.shape[2:] == (4,):
+        pixels = np.asarray(_eight_bits(Image.fromarray(pixels), "pixels"))
+    return fit_pixels(pixels, fitting)
+
+
+def _check_size(width: int, height: int, place: str, fitting: Fitting) -> None:
     if width * height > MOST_PIXELS:
         raise _too_large(place, f"{width} x {height} pixels ")
     scales = fitting.size is not None and fitting.fit == "crop"
@@ -123,6 +136,8 @@ def _too_large(place: str, size: str = "") -> BrokenImageError:
 
 def _eight_bits(image: Image.Image, place: str) -> Image.Image:
     """Grey or RGB of 8 bits, whatever it was."""
+    if image.mode.startswith("I"):  # 16 bits, or 32 that hold 16
+        return _sixteen_bits(image)
     if image.mode in ("LA", "La", "PA", "RGBA", "RGBa") or "transparency" in image.info:
         image = image.convert("RGBA")
         white = Image.new("RGBA", image.size, "white")
@@ -131,12 +146,18 @@ def _eight_bits(image: Image.Image, place: str) -> Image.Image:
         return image
     if image.mode == "1":
         return image.convert("L")
-    if image.mode.startswith("I"):  # 16 bits, or 32 that hold 16
-        values = np.asarray(image).astype(np.int64).clip(0, 65535)
-        return Image.fromarray((values // _WIDE).astype(np.uint8))
     if image.mode == "F":
         raise BrokenImageError(f"{place}: has floating-point pixels: save it with 8 bits")
     return image.convert("RGB")
+
+
+def _sixteen_bits(image: Image.Image) -> Image.Image:
+    """Grey of 8 bits; the one value that may be transparent becomes white."""
+    values = np.asarray(image).astype(np.int64)
+    grey = (values.clip(0, 65535) // _WIDE).astype(np.uint8)
+    if "transparency" in image.info:
+        grey[values == image.info["transparency"]] = 255
+    return Image.fromarray(grey)
 
 
 def _fitted(image: Image.Image, fitting: Fitting) -> Pixels:

@@ -4,8 +4,9 @@ With `strict`, the first such image ends it.
 """
 
 import os
+import sys
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 from landmark.core.errors import UserError
 from landmark.data.images.decoding import BrokenImageError, Fitting, Pixels
 from landmark.data.images.source import ImageSource
+from landmark.data.images.store import Images
 
 Report = Callable[[Mapping[str, Any]], None]
 Read = Pixels | BrokenImageError
@@ -29,32 +31,62 @@ def whole_images(
     """The images that can be read, with class and name; the others go into `broken`."""
     for index, found in _decoded(source, fitting):
         if isinstance(found, BrokenImageError):
-            if strict:
-                raise UserError(f"{found}: mend or remove it, or leave out data.strict")
-            broken[index] = found
+            _leave_out(index, found, strict, broken)
         else:
             yield found, int(source.labels[index]), source.place(index)
 
 
-def report_broken(
-    source: ImageSource, broken: Broken, report: Report, *, every_class: bool = False
-) -> None:
-    """Name what was left out; nothing left, or with `every_class` of one class, is too much."""
+def readable(
+    images: Images, chosen: Iterable[int], strict: bool, broken: Broken
+) -> tuple[list[int], list[Pixels]]:
+    """Of the images that are chosen, those that can be read; the others go into `broken`."""
+    found, pixels = [], []
+    for index in chosen:
+        try:
+            pixels.append(images[index])
+            found.append(index)
+        except BrokenImageError as error:
+            _leave_out(index, error, strict, broken)
+    return found, pixels
+
+
+def _leave_out(index: int, error: BrokenImageError, strict: bool, broken: Broken) -> None:
+    if strict:
+        raise UserError(f"{error}: mend or remove it, or leave out --strict (data.strict)")
+    broken[index] = error
+
+
+def report_broken(count: int, broken: Broken, report: Report) -> None:
+    """Name what was left out of so many images; all of them is too much."""
     if not broken:
         return
+    errors = list(broken.values())
+    if len(errors) == count:
+        raise UserError(f"{errors[0]}: and no other image can be read")
+    text = f"warning: left out {len(errors):,} of {count:,} images: {in_one_line(errors)}"
+    report({"kind": "note", "text": text})
+
+
+def in_one_line(errors: Sequence[UserError]) -> str:
+    """The first few, and how many more there are."""
+    shown = "; ".join(str(error) for error in errors[:_SHOWN])
+    return shown + (f"; and {len(errors) - _SHOWN:,} more" if len(errors) > _SHOWN else "")
+
+
+def check_classes(source: ImageSource, broken: Broken) -> None:
+    """Refuse a source of which a class, but not all, is broken."""
     is_whole = np.ones(len(source.labels), bool)
     is_whole[list(broken)] = False
-    errors = list(broken.values())
-    if not is_whole.any():
-        raise UserError(f"{errors[0]}: and no other image can be read")
     lost = np.setdiff1d(source.labels, source.labels[is_whole])
-    if every_class and len(lost):
+    if len(lost) and is_whole.any():
         first = next(error for i, error in broken.items() if source.labels[i] == lost[0])
         raise UserError(f"{first}: and no other image of {source.names[lost[0]]!r} can be read")
-    shown = "; ".join(str(error) for error in errors[:_SHOWN])
-    more = f"; and {len(errors) - _SHOWN:,} more" if len(errors) > _SHOWN else ""
-    text = f"warning: left out {len(errors):,} of {len(is_whole):,} images: {shown}{more}"
-    report({"kind": "note", "text": text})
+
+
+def warn(record: Mapping[str, Any]) -> None:
+    """A report that lets notes through, to stderr."""
+    if record["kind"] == "note":
+        print(record["text"], file=sys.stderr, flush=True)
 
 
 def _decoded(source: ImageSource, fitting: Fitting) -> Iterator[tuple[int, Read]]:

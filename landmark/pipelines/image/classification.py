@@ -1,5 +1,6 @@
 """A loaded run of image classification: images in, ranked classes or features out, and scores."""
 
+import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,22 +14,22 @@ from torch import Tensor
 
 from landmark.core.errors import UserError
 from landmark.core.runtime import choose_device
-from landmark.data.images.corpus import image_splits, open_split, read_source
-from landmark.data.images.decoding import Pixels, fit_pixels, read_image
+from landmark.data.images.corpus import Report, image_splits, open_split, read_source
+from landmark.data.images.decoding import Pixels, read_image, read_pixels
 from landmark.data.images.files import file_splits
 from landmark.data.images.form import FILE, ImageForm
+from landmark.data.images.reading import Broken, readable, report_broken, warn
 from landmark.data.images.store import Images
 from landmark.engine.checkpoint import load_module
 from landmark.engine.run import Run
 from landmark.engine.session import load_player
 from landmark.metrics.classification import TOP, ClassificationScores, places, score_classification
 from landmark.models.vision import build_network, lay_out
-from landmark.objectives.classification import in_layout
 from landmark.pipelines.image.engine import Engine, TorchEngine
 from landmark.recipes.image_classification import ImageClassificationRun
 
 Picture = str | Path | Pixels
-"""An image as it is given: a file, or its pixels (H, W) or (H, W, 3)."""
+"""An image as it is given: a file, or its pixels (H, W) or (H, W, 1, 3 or 4)."""
 Count = Callable[[int], None]
 _TOGETHER = 64  # images read at a time
 
@@ -67,10 +68,16 @@ class ClassificationPipeline:
         self.network = build_network(config.model).eval()
         load_module(self.network, load_player(self.checkpoint, "model"), self.checkpoint)
         lay_out(self.network.to(self.device))
+        self._has_warned = False
 
     @cached_property
     def engine(self) -> Engine:
-        """What scores images: the network, made quick at its first use."""
+        """What scores images."""
+        return self._quick
+
+    @cached_property
+    def _quick(self) -> TorchEngine:
+        """The network, made quick at its first use."""
         return TorchEngine(self.network, self.device)
 
     def classify(
@@ -78,16 +85,36 @@ class ClassificationPipeline:
     ) -> list[Classified]:
         """The most probable classes of each image; with `ten_crop`, by the mean of ten parts."""
         found = []
-        for start in range(0, len(images), _TOGETHER):
-            chosen = images[start : start + _TOGETHER]
-            pixels = [self.read(image) for image in chosen]
-            probabilities = self.probabilities(pixels, ten_crop)
-            for image, seen, row in zip(chosen, pixels, probabilities, strict=True):
-                best = row.topk(min(top, len(row)))
-                pairs = zip(best.indices.tolist(), best.values.tolist(), strict=True)
-                guesses = tuple(Guess(self.form.names[number], value) for number, value in pairs)
-                found.append(Classified(_name(image), guesses, seen))
+        for one in self.look(images, top, ten_crop=ten_crop):
+            if isinstance(one, UserError):
+                raise one
+            found.append(one)
         return found
+
+    def look(
+        self, images: Sequence[Picture], top: int = TOP, *, ten_crop: bool = False
+    ) -> Iterator[Classified | UserError]:
+        """The same one after the other; for an image that cannot be read, why."""
+        for chosen in _parts(len(images)):
+            read = [self._attempt(images[index]) for index in chosen]
+            pixels = [one for one in read if not isinstance(one, UserError)]
+            rows = iter(self.probabilities(pixels, ten_crop) if pixels else ())
+            for index, one in zip(chosen, read, strict=True):
+                if isinstance(one, UserError):
+                    yield one
+                else:
+                    yield Classified(_name(images[index]), self._best(next(rows), top), one)
+
+    def _attempt(self, image: Picture) -> Pixels | UserError:
+        try:
+            return self.read(image)
+        except UserError as error:
+            return error
+
+    def _best(self, probabilities: Tensor, top: int) -> tuple[Guess, ...]:
+        best = probabilities.topk(min(top, len(probabilities)))
+        pairs = zip(best.indices.tolist(), best.values.tolist(), strict=True)
+        return tuple(Guess(self.form.names[number], value) for number, value in pairs)
 
     def features(
         self, images: Sequence[Picture], report: Count = lambda count: None
@@ -103,48 +130,73 @@ class ClassificationPipeline:
         return np.concatenate(rows)
 
     def evaluate(
-        self, images: Images, *, ten_crop: bool = False, report: Count = lambda count: None
+        self,
+        images: Images,
+        *,
+        ten_crop: bool = False,
+        strict: bool = False,
+        report: Count = lambda count: None,
+        note: Report = warn,
     ) -> ClassificationScores:
-        """Name all images of a set and score the names."""
+        """Name all images of a set and score the names; `strict`: a broken image ends it."""
         guesses: list[int] = []
         ranks: list[int] = []
+        whole: list[int] = []
+        broken: Broken = {}
         for chosen in _parts(len(images)):
-            scores = self.probabilities([images[index] for index in chosen], ten_crop)
-            labels = torch.from_numpy(images.labels[list(chosen)])
-            guesses += scores.argmax(1).tolist()
-            ranks += places(scores, labels).tolist()
+            found, pixels = readable(images, chosen, strict, broken)
+            if found:
+                scores = self.probabilities(pixels, ten_crop)
+                guesses += scores.argmax(1).tolist()
+                ranks += places(scores, torch.from_numpy(images.labels[found])).tolist()
+                whole += found
             report(len(chosen))
-        return score_classification(guesses, ranks, images.labels, self.form.names)
+        report_broken(len(images), broken, note)
+        return score_classification(guesses, ranks, images.labels[whole], self.form.names)
 
     def read(self, image: Picture) -> Pixels:
         """An image in the form that the network was trained on. (H, W, C)"""
         if isinstance(image, np.ndarray):
-            if image.dtype != np.uint8 or image.ndim not in (2, 3):
-                raise UserError("pixels are bytes of shape (height, width) or (height, width, 3)")
-            return fit_pixels(image, self.form.fitting)
+            return read_pixels(image, self.form.fitting)
         return read_image(Path(image), self.form.fitting)
 
-    def split(self, name: str) -> Images:
-        """A split of the run's own data."""
-        return open_split(self.config.data, self.run.folder, name)
+    @property
+    def has_images(self) -> bool:
+        """Whether the run has images of its own: one that was imported has none."""
+        return self.config.data.corpus != "files" or self.config.data.folder is not None
+
+    def split(self, name: str, *, strict: bool = False, note: Report = warn) -> Images:
+        """A split of the run's own data; what cannot be read is left out, or ends it."""
+        self._check_images()
+        data = dataclasses.replace(self.config.data, strict=strict)
+        return open_split(data, self.run.folder, name, note)
 
     @property
     def splits(self) -> list[str]:
         """The splits to score where none is named: what training has not seen."""
+        self._check_images()
         known = image_splits(self.config.data, _say_nothing)
         return ["test"] if "test" in known else ["valid"]
 
-    def read_folder(self, path: Path) -> Images:
+    def read_folder(self, path: Path, *, strict: bool = False, note: Report = warn) -> Images:
         """Labelled images of one's own: a folder a class; of several splits, the test."""
         splits = file_splits(path)
         name = next(name for name in ("test", "valid", "train") if name in splits)
-        return read_source(splits[name], self.form, self.config.data.strict, _say_nothing)
+        return read_source(splits[name], self.form, strict, note)
+
+    def _check_images(self) -> None:
+        if not self.has_images:
+            raise UserError(
+                f"{self.run.folder}: this run has no images of its own: name an image, or to "
+                "evaluate it --file FOLDER"
+            )
 
     @torch.inference_mode()
     def probabilities(self, pixels: Sequence[Pixels], ten_crop: bool = False) -> Tensor:
         """Of each class, for fitted images. (B, K)"""
         side = self.config.model.image_size
         if ten_crop:
+            self._check_room(pixels)
             given = self.form.ten_crops(pixels, side)
         else:
             given = self.form.network_input(pixels, side)
@@ -154,11 +206,20 @@ class ClassificationPipeline:
         shares = scores.softmax(1).cpu()
         return shares.view(len(pixels), -1, shares.shape[1]).mean(1)
 
-    @torch.inference_mode()
+    def _check_room(self, pixels: Sequence[Pixels]) -> None:
+        """Say once that ten crops need images that are larger than a crop."""
+        side = self.config.model.image_size
+        if not self._has_warned and all(min(image.shape[:2]) <= side for image in pixels):
+            self._has_warned = True
+            text = (
+                f"warning: the shorter side of these images is no longer than the {side} pixels "
+                "that the network reads: ten crops hardly differ, or along the longer side alone"
+            )
+            warn({"kind": "note", "text": text})
+
     def _features(self, pixels: Sequence[Pixels]) -> NDArray[np.float32]:
         given = self.form.network_input(pixels, self.config.model.image_size)
-        features = self.network.features(in_layout(given.to(self.device)))
-        found: NDArray[np.float32] = features.float().cpu().numpy()
+        found: NDArray[np.float32] = self._quick.features(given).float().cpu().numpy()
         return found
 
 

@@ -22,6 +22,8 @@ from landmark.models.transformer.vit import ViT
 from landmark.models.vision import lay_out
 from landmark.pipelines.image.packed import pack
 
+COMPILED = "compiled"
+
 
 class Engine(Protocol):
     """Anything that can name what is in images."""
@@ -52,15 +54,22 @@ class TorchEngine:
     @torch.inference_mode()
     def scores(self, images: Tensor) -> Tensor:
         """(B, C, H, W) -> (B, K)"""
-        given = images.to(self.device).contiguous(memory_format=torch.channels_last)
         try:
-            scores: Tensor = self._run(given)
+            scores: Tensor = self._run(self._laid_out(images))
         except RuntimeError as error:
             if not self.compiled:
                 raise
             reason = str(error).strip().splitlines()[0]
             raise UserError(f"torch cannot compile here ({reason}): leave it out") from None
         return scores
+
+    @torch.inference_mode()
+    def features(self, images: Tensor) -> Tensor:
+        """What the last layer reads, not compiled. (B, C, H, W) -> (B, F)"""
+        return self.network.features(self._laid_out(images))
+
+    def _laid_out(self, images: Tensor) -> Tensor:
+        return images.to(self.device).contiguous(memory_format=torch.channels_last)
 
 
 class OnnxEngine:

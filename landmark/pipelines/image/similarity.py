@@ -7,6 +7,7 @@ and computed anew for files that have changed, or for another checkpoint.
 
 import os
 from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
@@ -59,6 +60,42 @@ def find_similar(
         others = [place for place in order if not _is_same(paths[place], image)]
         found.append([Neighbour(paths[n], float(distances[n])) for n in others[:count]])
     return found, broken
+
+
+def all_features(
+    pipeline: ClassificationPipeline, places: Sequence[Path], report: Count = lambda count: None
+) -> tuple[list[Path], NDArray[np.float32], list[Broken]]:
+    """The features of files, and of all images below folders, in order; what is broken is apart."""
+    paths: list[Path] = []
+    rows: list[NDArray[np.float32]] = []
+    broken: list[Broken] = []
+    for is_folder, group in groupby(places, key=Path.is_dir):
+        given = list(group)
+        parts = (
+            [folder_features(pipeline, folder, report) for folder in given]
+            if is_folder
+            else [_file_features(pipeline, given, report)]
+        )
+        for found, vectors, faults in parts:
+            paths += found
+            rows += list(vectors)
+            broken += faults
+    if not rows:
+        raise UserError("; ".join(one.reason for one in broken) or "there are no images")
+    return paths, np.stack(rows), broken
+
+
+def _file_features(
+    pipeline: ClassificationPipeline, files: Sequence[Path], report: Count
+) -> tuple[list[Path], NDArray[np.float32], list[Broken]]:
+    broken: list[Broken] = []
+    computed: dict[str, NDArray[np.float32]] = {}
+    for start in range(0, len(files), _TOGETHER):
+        chosen = files[start : start + _TOGETHER]
+        computed |= _computed(pipeline, [(str(path), path) for path in chosen], broken)
+        report(len(chosen))
+    found = [path for path in files if str(path) in computed]
+    return found, np.array([computed[str(path)] for path in found], np.float32), broken
 
 
 def folder_features(

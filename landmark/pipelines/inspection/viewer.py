@@ -10,7 +10,6 @@ from torch import Tensor
 
 from landmark.core.errors import UserError
 from landmark.core.registry import nearest
-from landmark.data.images.corpus import open_split
 from landmark.data.images.decoding import Fitting, Pixels, read_image
 from landmark.data.images.form import ImageForm, as_tensor, middle
 from landmark.models.image import ImageNetwork
@@ -37,7 +36,7 @@ class ImageViewer:
     """A run's network and classes, and images as it reads them."""
 
     def __init__(self, pipeline: ClassificationPipeline) -> None:
-        self.run, self.config = pipeline.run, pipeline.config
+        self.pipeline, self.run, self.config = pipeline, pipeline.run, pipeline.config
         self.network: ImageNetwork = pipeline.network
         self.form: ImageForm = pipeline.form
         self.device = pipeline.device
@@ -54,8 +53,14 @@ class ImageViewer:
             return self._own(match[1], int(match[2]))
         return self._seen(image, read_image(Path(image), self.form.fitting))
 
+    def any_view(self) -> View:
+        """The first image of validation; where a run has no images, the flower."""
+        if self.pipeline.has_images:
+            return self.view("valid:1")
+        return self._seen("flower", read_image(_flower(), self.form.fitting))
+
     def _own(self, split: str, number: int) -> View:
-        images = open_split(self.config.data, self.run.folder, split)
+        images = self.pipeline.split(split)
         if not 1 <= number <= len(images):
             raise UserError(f"{split}:{number}: the run has the images 1 to {len(images):,} there")
         label = self.form.names[int(images.labels[number - 1])]
@@ -83,13 +88,17 @@ def open_viewer(run: Path, checkpoint: str | None = None, device: str = "auto") 
 
 
 def read_picture(path: Path | None, side: int | None = None, channels: int = 3) -> Tensor:
-    """A file, or the flower that scikit-learn carries, to look at. (C, H, W) of 0 to 1
+    """A file, or the flower, to look at. (C, H, W) of 0 to 1
 
     `side`: the middle square of so many pixels.
     """
     fitting = Fitting(side, "crop", channels)
-    sample = files("sklearn.datasets.images") / "flower.jpg"
-    pixels = read_image(Path(str(sample)) if path is None else path, fitting)
+    pixels = read_image(_flower() if path is None else path, fitting)
     if side is not None:
         pixels = middle(pixels, side)
     return as_tensor(pixels[None])[0].float() / 255
+
+
+def _flower() -> Path:
+    """The picture that scikit-learn carries."""
+    return Path(str(files("sklearn.datasets.images") / "flower.jpg"))

@@ -15,9 +15,12 @@ _RIGHT, _OTHER = "#d1495b", "#7ba5c9"
 
 
 def save_classified(
-    classified: Sequence[Classified], path: Path, labels: Sequence[str] | None = None
+    classified: Sequence[Classified], path: Path, labels: Sequence[str | None]
 ) -> None:
-    """Each image with bars of its most probable classes; the right one, if known, in red."""
+    """Each image under its class, if that is known, with bars of the most probable ones.
+
+    The right one's is red.
+    """
     columns = min(_ACROSS, len(classified))
     rows = -(-len(classified) // columns)
     figure = Figure(figsize=(2.4 * columns, 3.6 * rows), layout="constrained")
@@ -26,10 +29,9 @@ def save_classified(
         axes.set_axis_off()
     for number, one in enumerate(classified):
         row, column = divmod(number, columns)
-        name = labels[number] if labels else None
-        title = name if name is not None else Path(one.place).name
-        draw_pixels(grid[2 * row, column], one.pixels, title)
-        _draw_guesses(grid[2 * row + 1, column], one, name)
+        label = labels[number]
+        draw_pixels(grid[2 * row, column], one.pixels, label or Path(one.place).name)
+        _draw_guesses(grid[2 * row + 1, column], one, label)
     save_figure(figure, path)
 
 

@@ -74,6 +74,7 @@ def prepare(config: ImageClassificationRun, folder: Path, report: Report) -> Ima
     elif config.data.corpus == "files" and config.data.size is None:
         data = dataclasses.replace(config.data, size=config.model.image_size)
         config = dataclasses.replace(config, data=data)
+    _check_network(config)
     form, images, valid_images = prepare_images(config.data, folder, report)
     config.augment.check(form.channels)
     if origin:
@@ -81,8 +82,7 @@ def prepare(config: ImageClassificationRun, folder: Path, report: Report) -> Ima
         form.save(folder / FILE)
     model = dataclasses.replace(config.model, classes=len(form.names), channels=form.channels)
     config = dataclasses.replace(config, model=model)
-    with torch.device("meta"):  # what does not fit shows before the run begins
-        freeze(build_network(config.model), config.fine_tuning)
+    _check_network(config)
     batches = math.ceil(images / config.batches.size)
     config = _timed(config, batches)
     counts = {"images": images, "valid_images": valid_images, "batches": batches}
@@ -90,6 +90,12 @@ def prepare(config: ImageClassificationRun, folder: Path, report: Report) -> Ima
     if origin:
         origin.save(config.model, form, folder)
     return config
+
+
+def _check_network(config: ImageClassificationRun) -> None:
+    """What does not fit shows before images are decoded, and before the run begins."""
+    with torch.device("meta"):
+        freeze(build_network(config.model), config.fine_tuning)
 
 
 def _timed(config: ImageClassificationRun, batches: int) -> ImageClassificationRun:

@@ -32,6 +32,63 @@ def test_classify_gives_json_and_draws(command, digits_run, digit_files, tmp_pat
     assert Image.open(figure).size[0] > 500
 
 
+def test_classify_names_what_it_can_and_says_what_it_cannot_read(
+    command, digits_run, image, tmp_path
+):
+    broken, figure = tmp_path / "broken.png", tmp_path / "seen.png"
+    broken.write_bytes(b"broken")
+    words = ["classify", digits_run, image, broken, image, tmp_path / "none.png"]
+    answer = command(*words, "--json", "--figure", figure)
+    assert answer.code == 2
+    assert [json.loads(line)["image"] for line in answer.lines] == [str(image)] * 2
+    (line,) = answer.err.splitlines()
+    assert line.startswith(f"landmark: {broken}: is no image")
+    assert "none.png: cannot be read" in line
+    assert figure.exists()
+
+
+def test_classify_draws_the_class_that_an_images_folder_names(
+    command, digits_run, image, tmp_path, monkeypatch
+):
+    from landmark.plots.image import classified
+
+    elsewhere = tmp_path / "unsorted" / "x.png"
+    elsewhere.parent.mkdir()
+    shutil.copy(image, elsewhere)
+    drawn = []
+    monkeypatch.setattr(
+        classified, "save_classified", lambda found, path, labels: drawn.append(labels)
+    )
+    command("classify", digits_run, image, elsewhere, "--figure", tmp_path / "seen.png")
+    assert drawn == [["3", None]]
+
+
+def test_ten_crops_of_images_without_room_are_warned_of(command, digits_run, image):
+    answer = command("classify", digits_run, image, "--ten-crop")
+    assert answer.code == 0
+    (line,) = answer.err.splitlines()
+    assert line.startswith("warning: the shorter side of these images is no longer than the 28")
+
+
+def test_a_compiled_network_says_the_same(command, digits_run, digit_files, image, monkeypatch):
+    """Compiling itself, which takes a minute, is left out."""
+    compiled = []
+    monkeypatch.setattr(
+        "torch.compile", lambda module, **options: compiled.append(options) or module
+    )
+    plain, quick = (
+        json.loads(command("classify", digits_run, image, "--json", *engine).out)["classes"]
+        for engine in ([], ["--engine", "compiled"])
+    )
+    assert len(compiled) == 1
+    assert [guess["name"] for guess in quick] == [guess["name"] for guess in plain]
+    for one, other in zip(quick, plain, strict=True):
+        assert one["probability"] == pytest.approx(other["probability"], abs=1e-5)
+    words = ["evaluate", digits_run, "--file", digit_files, "--engine"]
+    assert command(*words, "compiled").out == command(*words, "torch").out
+    assert len(compiled) == 2
+
+
 def test_similar_prints_the_nearest_first(command, digits_run, image, digit_files, tmp_path):
     figure, run = tmp_path / "near.png", tmp_path / "run"
     shutil.copytree(digits_run, run)  # which keeps the features that it computes
@@ -50,14 +107,40 @@ def test_similar_prints_the_nearest_first(command, digits_run, image, digit_file
 
 
 def test_features_go_into_a_numpy_file_with_their_names(command, digits_run, digit_files, tmp_path):
-    output = tmp_path / "x.npy"
-    answer = command("features", digits_run, digit_files / "0", "--output", output)
+    output, run = tmp_path / "x.npy", tmp_path / "run"
+    shutil.copytree(digits_run, run)  # which keeps the features of a folder
+    answer = command("features", run, digit_files / "0", "--output", output)
     assert answer.lines == [str(output)]
     assert np.load(output).shape == (5, 84)
     names = (tmp_path / "x.tsv").read_text().splitlines()
     assert names == [str(digit_files / f"0/0-{n}.png") for n in range(5)]
-    (line,) = command("features", digits_run, digit_files / "0/0-0.png").lines
+    assert len(list((run / "features").iterdir())) == 1
+    (line,) = command("features", run, digit_files / "0/0-0.png").lines
     assert json.loads(line)["vector"] == pytest.approx(np.load(output)[0].tolist(), abs=1e-5)
+
+
+def test_features_leave_out_what_is_broken_and_stay_in_step_with_their_names(
+    command, mistake, digits_run, digit_files, tmp_path
+):
+    output, run, own = tmp_path / "x.npy", tmp_path / "run", tmp_path / "own"
+    shutil.copytree(digits_run, run)
+    shutil.copytree(digit_files / "0", own)
+    (own / "0-1.png").write_bytes(b"broken")
+    (tmp_path / "also.png").write_bytes(b"broken")
+    one, other = digit_files / "1/1-0.png", digit_files / "2/2-0.png"
+    given = [one, tmp_path / "also.png", own, other]
+    answer = command("features", run, *given, "--output", output)
+    assert answer.code == 0
+    warnings = answer.err.splitlines()
+    assert [line.startswith("warning: ") for line in warnings] == [True, True]
+    assert "also.png" in warnings[0]
+    assert "0-1.png" in warnings[1]
+    names = (tmp_path / "x.tsv").read_text().splitlines()
+    assert names == [str(p) for p in (one, *(own / f"0-{n}.png" for n in (0, 2, 3, 4)), other)]
+    for name, row in zip(names, np.load(output), strict=True):
+        (line,) = command("features", run, name).lines
+        assert json.loads(line)["vector"] == pytest.approx(row.tolist(), abs=1e-5)
+    assert "also.png: is no image" in mistake("features", run, tmp_path / "also.png")
 
 
 def test_evaluate_prints_scores_and_a_table_by_class(command, digits_run, tmp_path):
@@ -83,6 +166,18 @@ def test_evaluate_gives_json_of_a_folder(command, digits_run, digit_files):
     assert found["scores"][0]["low"] < found["scores"][0]["value"] < found["scores"][0]["high"]
 
 
+def test_evaluate_names_a_broken_image_or_ends(command, mistake, digits_run, digit_files, tmp_path):
+    own = tmp_path / "own"
+    shutil.copytree(digit_files, own)
+    (own / "0" / "0-1.png").write_bytes(b"broken")
+    answer = command("evaluate", digits_run, "--file", own)
+    assert answer.code == 0
+    assert answer.lines[0].endswith("own: 39 images")
+    assert "warning: left out 1 of 40 images: " in answer.err
+    assert "0-1.png" in answer.err
+    assert "leave out --strict" in mistake("evaluate", digits_run, "--file", own, "--strict")
+
+
 def test_mistakes_are_one_line(mistake, digits_run, tiny_run, image, tmp_path, digit_files):
     assert "there is no such run" in mistake("classify", tmp_path / "none", image)
     assert "not 'image-classification': use `landmark translate`" in mistake(
@@ -95,9 +190,13 @@ def test_mistakes_are_one_line(mistake, digits_run, tiny_run, image, tmp_path, d
     assert "names a .npy file" in mistake("features", digits_run, image, "--output", "x.csv")
     assert "is no folder of images" in mistake("similar", digits_run, image, "--among", image)
     assert "no split 'dev'" in mistake("evaluate", digits_run, "--split", "dev", worked=True)
-    assert "with torch or onnx" in mistake("evaluate", digits_run, "--engine", "ctranslate2")
+    assert "with torch, compiled or onnx" in mistake(
+        "evaluate", digits_run, "--engine", "ctranslate2"
+    )
     assert "--beam: is for translators" in mistake("evaluate", digits_run, "--beam", 4)
     assert "--ten-crop: is for runs on images" in mistake("evaluate", tiny_run, "--ten-crop")
+    assert "--strict: is for runs on images" in mistake("evaluate", tiny_run, "--strict")
+    assert "give --data FOLDER" in mistake("train", "image-files", "--run", tmp_path / "new")
     assert "give --split or --file" in mistake(
         "evaluate", digits_run, "--split", "test", "--file", digit_files
     )

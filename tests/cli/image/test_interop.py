@@ -70,6 +70,15 @@ def test_their_networks_name_images_and_go_out_to_onnx(command, theirs, tmp_path
         assert named == pytest.approx(expected, abs=1e-4)
 
 
+def test_receptive_fields_of_an_import_need_no_image(command, theirs, tmp_path):
+    run, output = tmp_path / "run", tmp_path / "r.png"
+    assert command("import", "torchvision", theirs / "google.pth", "--run", run).code == 0
+    answer = command("figure", "receptive", run, "--output", output)
+    assert (answer.code, answer.err) == (0, "")
+    fresh = command("figure", "receptive", "googlenet-bn", "--output", output)
+    assert answer.lines == fresh.lines
+
+
 def test_mistakes_are_answered_in_one_line(mistake, command, theirs, tmp_path):
     run = tmp_path / "run"
     torchvision_file = ["import", "torchvision", theirs / "google.pth", "--run", run]
@@ -88,8 +97,17 @@ def test_mistakes_are_answered_in_one_line(mistake, command, theirs, tmp_path):
     assert not run.exists()
     assert command(*torchvision_file).code == 0
     assert "exists: --run names another folder" in mistake(*torchvision_file)
+    for words in (
+        ["evaluate", run],
+        ["evaluate", run, "--split", "valid"],
+        ["figure", "maps", run],
+        ["figure", "saliency", run],
+    ):
+        assert "run has no images of its own: name an image, or to evaluate it --file FOLDER" in (
+            mistake(*words)
+        )
     classify = ["classify", run, theirs / "picture.png", "--engine"]
-    assert "with torch or onnx" in mistake(*classify, "ctranslate2")
+    assert "with torch, compiled or onnx" in mistake(*classify, "ctranslate2")
     assert "there is no export yet: landmark export" in mistake(*classify, "onnx")
     assert "no export to hf: only onnx" in mistake("export", run, "--to", "hf")
     assert "no export to onnx in 8 bits" in mistake("export", run, "--to", "onnx", "--int8")

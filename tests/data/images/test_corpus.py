@@ -169,7 +169,7 @@ def test_of_many_broken_images_some_are_named_and_all_counted(pets, tmp_path):
 
 def test_strict_refuses_the_first_broken_image(pets, tmp_path):
     (pets / "dogs/7.png").write_text("a dog")
-    with pytest.raises(UserError, match=r"dogs/7\.png: is no image .*leave out data\.strict"):
+    with pytest.raises(UserError, match=r"dogs/7\.png: is no image .*leave out --strict"):
         prepare_images(of(pets, strict=True), tmp_path / "run", silent)
     assert not (tmp_path / "run/classes.json").exists()
 
@@ -236,6 +236,18 @@ def test_a_large_test_set_is_read_as_needed(pets, tmp_path, monkeypatch):
     assert np.bincount(found.labels).tolist() == [10, 20]
 
 
+def test_a_broken_test_image_is_named_by_whoever_reads_it(pets, tmp_path, capsys):
+    prepare_images(of(pets), tmp_path / "run", silent)
+    shutil.copytree(pets, tmp_path / "all/train")
+    fill(tmp_path / "all/test", cats=2, dogs=2)
+    (tmp_path / "all/test/dogs/0.png").write_text("a dog")
+    found = open_split(of(tmp_path / "all"), tmp_path / "run", "test")
+    assert found.labels.tolist() == [0, 0, 1]
+    assert "left out 1 of 4 images" in capsys.readouterr().err
+    with pytest.raises(UserError, match=r"dogs/0\.png"):
+        open_split(of(tmp_path / "all", strict=True), tmp_path / "run", "test")
+
+
 def test_an_unknown_split_names_those_there_are(pets, tmp_path):
     config = of(pets)
     prepare_images(config, tmp_path / "run", silent)
@@ -284,5 +296,5 @@ def test_settings_that_make_no_sense_are_refused(values, message):
 
 
 def test_files_without_a_folder_say_what_to_give():
-    with pytest.raises(UserError, match=r"give data\.folder=FOLDER"):
+    with pytest.raises(UserError, match="give --data FOLDER"):
         data_digest(ImageDataConfig(corpus="files"))

@@ -15,6 +15,7 @@ from landmark.data.images.decoding import (
     decode,
     fit_pixels,
     read_image,
+    read_pixels,
 )
 
 AS_IT_IS = Fitting()
@@ -80,6 +81,37 @@ def test_sixteen_bits_become_eight():
     assert found[0, :, 0].tolist() == [0, 1, 128, 255]
     found = decode(packed(Image.fromarray(values), "TIFF"), "x", Fitting(channels=1))
     assert found[0, :, 0].tolist() == [0, 1, 128, 255]
+
+
+def test_of_sixteen_bits_only_the_transparent_value_becomes_white():
+    values = np.array([[0, 1000, 1001, 32896, 65535]], np.uint16)
+    content = packed(Image.fromarray(values), transparency=1000)
+    found = decode(content, "x", Fitting(channels=1))
+    assert found[0, :, 0].tolist() == [0, 255, 3, 128, 255]
+
+
+def test_pixels_are_read_as_their_file_is():
+    colours = RANDOM.integers(0, 256, (6, 9, 4), np.uint8)
+    for pixels in (colours, colours[..., :3], colours[..., 0]):
+        content = packed(Image.fromarray(pixels))
+        for fitting in (AS_IT_IS, Fitting(12, channels=1)):
+            assert np.array_equal(read_pixels(pixels, fitting), decode(content, "x", fitting))
+    assert np.array_equal(
+        read_pixels(colours[..., :1], AS_IT_IS), read_pixels(colours[..., 0], AS_IT_IS)
+    )
+
+
+@pytest.mark.parametrize("shape", [(8,), (8, 8, 5), (8, 8, 2), (0, 8), (8, 0, 3), (1, 8, 8, 3)])
+def test_pixels_of_another_shape_are_refused(shape):
+    with pytest.raises(UserError, match="pixels are bytes of shape"):
+        read_pixels(np.zeros(shape, np.uint8), Fitting(28))
+    with pytest.raises(UserError, match="not float64 of shape"):
+        read_pixels(np.zeros((8, 8)), Fitting(28))
+
+
+def test_pixels_too_thin_to_be_scaled_are_refused():
+    with pytest.raises(UserError, match="pixels: is 1 x 5000 pixels: too thin"):
+        read_pixels(np.zeros((5000, 1), np.uint8), Fitting(28))
 
 
 def test_four_inks_become_three_colours():

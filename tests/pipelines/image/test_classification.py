@@ -1,9 +1,12 @@
+import shutil
+
 import numpy as np
 import pytest
 import torch
 from PIL import Image
 
 from landmark.core.errors import UserError
+from landmark.data.images import corpus
 from landmark.data.images.form import FILE, ImageForm
 from landmark.engine.run import Run
 from landmark.engine.session import load_player
@@ -77,6 +80,18 @@ def test_ten_crops_are_the_mean_over_parts(pipeline, digits_run):
         assert value == pytest.approx((plain[name] + mirrored[name]) / 2, abs=1e-5)
 
 
+def test_ten_crops_are_warned_of_once_and_only_without_room(digits_run, capsys):
+    pipeline = load(digits_run, device="cpu", task="image-classification")
+    small, large = np.zeros((28, 40, 1), np.uint8), np.zeros((32, 32, 1), np.uint8)
+    pipeline.probabilities([large, large], ten_crop=True)
+    pipeline.probabilities([small])
+    assert capsys.readouterr().err == ""
+    pipeline.probabilities([small], ten_crop=True)
+    pipeline.probabilities([small], ten_crop=True)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "no longer than the 28 pixels that the network reads" in line
+
+
 def test_a_split_is_scored_as_its_images_are_classified_one_by_one(pipeline):
     images = pipeline.split("test")
     assert pipeline.splits == ["test"]
@@ -109,9 +124,32 @@ def test_a_folder_of_classes_can_be_scored(pipeline, digit_files):
     assert [row.images for row in scores.classes] == [5] * 8 + [0, 0]
 
 
+@pytest.mark.parametrize("gigabytes", [2.0, 0.0])
+def test_broken_images_are_named_and_not_scored(
+    pipeline, digit_files, tmp_path, monkeypatch, capsys, gigabytes
+):
+    """Of a small set, which is read at once, as of a large one, which is read as needed."""
+    monkeypatch.setattr(corpus, "_IN_MEMORY", gigabytes)
+    own = tmp_path / "own"
+    shutil.copytree(digit_files, own)
+    whole = pipeline.evaluate(pipeline.read_folder(own))
+    assert whole.images == 40
+    assert capsys.readouterr().err == ""
+    (own / "0/0-1.png").write_bytes(b"broken")
+    scores = pipeline.evaluate(pipeline.read_folder(own))
+    assert scores.images == 39
+    lost = whole.confusion - scores.confusion
+    assert lost.sum() == lost[0].sum() == 1
+    said = capsys.readouterr().err
+    assert said.startswith("warning: left out 1 of 40 images: ")
+    assert "0/0-1.png" in said
+    with pytest.raises(UserError, match=r"0/0-1\.png: .*leave out --strict"):
+        pipeline.evaluate(pipeline.read_folder(own, strict=True), strict=True)
+
+
 def test_what_is_no_image_is_refused(pipeline, tmp_path):
     with pytest.raises(UserError, match="pixels are bytes of shape"):
-        pipeline.classify([np.zeros((8, 8))])
+        pipeline.classify([np.zeros((8, 8, 5), np.uint8)])
     with pytest.raises(UserError, match="no images"):
         pipeline.features([])
     (tmp_path / "a.png").write_text("no image")

@@ -42,6 +42,16 @@ def test_the_engine_says_what_the_network_says(name, batch):
     assert all(torch.equal(before[key], tensor) for key, tensor in network.state_dict().items())
 
 
+@pytest.mark.parametrize("name", NETWORKS)
+def test_the_engine_gives_the_features_of_the_network(name):
+    network = randomise(build_network(NETWORKS[name]))
+    images = images_for(NETWORKS[name])
+    with torch.inference_mode():
+        expected = network.features(images)
+    found = TorchEngine(network).features(images)
+    torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
+
+
 def test_no_batch_norm_is_left_and_nothing_learns():
     network = randomise(build_network(NETWORKS["resnet"]))
     fast = TorchEngine(network).network

@@ -10,6 +10,7 @@ from landmark.engine.session import load_player
 from landmark.models.vision import build_network
 from landmark.recipes.catalog import RECIPES, load_catalog
 from landmark.recipes.image_classification import ImageClassificationRun
+from landmark.recipes.image_classification import run as run_module
 from landmark.recipes.training import load_config, resolve, train
 
 load_catalog()
@@ -152,6 +153,12 @@ def test_a_wrong_setting_is_named(tmp_path, settings, message):
     with pytest.raises(UserError, match=message):
         train("lenet5-digits", tmp_path / "run", [*FEW, *settings])
     assert not (tmp_path / "run" / "recipe.yaml").exists()
+
+
+def test_images_too_small_for_the_network_are_refused_before_any_is_decoded(tmp_path, monkeypatch):
+    monkeypatch.setattr(run_module, "prepare_images", lambda *given: pytest.fail("decoded"))
+    with pytest.raises(UserError, match="at least 8 pixels"):
+        train("lenet5-digits", tmp_path / "run", ["model={architecture: resnet-9, image_size: 7}"])
 
 
 def test_an_unknown_key_inside_the_network_finds_the_nearest_of_that_network():

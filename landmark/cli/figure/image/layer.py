@@ -115,7 +115,7 @@ def _open(
 
     if Path(network).is_dir():
         viewer = open_viewer(Path(network), checkpoint, "cpu")
-        view = viewer.view(image or "valid:1")
+        view = viewer.view(image) if image else viewer.any_view()
         return viewer.network, view.shown, view.given
     load_catalog()
     entry = NETWORKS[network]
