@@ -1,10 +1,14 @@
 """The same commands on real text. Runs when LANDMARK_DATA names a folder that has the data sets."""
 
+import gzip
 import os
 from pathlib import Path
 
 import pytest
 
+import landmark
+from landmark.data.public_text import text_files
+from landmark.data.translation.text_form import TextForm
 from landmark.engine.run import Run
 from landmark.recipes.training import train
 
@@ -33,6 +37,25 @@ def test_a_translator_trains_on_multi30k(tmp_path, tiny):
     assert record["valid_pairs"] == 1014
     losses = [record["loss"] for record in run.read_log() if record["kind"] == "valid"]
     assert losses[-1] < losses[0]
+
+
+def test_one_model_learns_german_and_french(tmp_path, tiny):
+    settings = [*tiny, "model.max_length=256", "trainer.max_steps=4", "search.beam=1"]
+    run = train("transformer-multi30k-multilingual", tmp_path / "run", settings)
+    record = next(record for record in run.read_log() if record["kind"] == "data")
+    assert (record["pairs"], record["valid_pairs"]) == (2 * 29_000, 2 * 1014)
+    translator = landmark.load(run.folder)
+    assert set(translator.target_forms) == {"de", "fr"}
+    for language in ("de", "fr"):
+        assert len(translator.translate(["A dog runs."], language=language)) == 1
+
+
+def test_prepared_references_are_as_long_as_the_papers():
+    """Wu et al. 2021 print a reference length of 12,103 beside their score."""
+    (_, (german,)) = text_files("multi30k", "test", "en", "de", print)
+    lines = gzip.decompress(german.read_bytes()).decode().splitlines()
+    form = TextForm("moses-lowercase", "de")
+    assert abs(sum(len(form.read(line).split()) for line in lines) - 12_103) <= 1
 
 
 def test_the_interface_texts_are_read_as_one_table(tmp_path, tiny):

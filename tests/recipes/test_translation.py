@@ -7,7 +7,7 @@ from landmark.core.errors import UserError
 from landmark.data.loader import Place
 from landmark.data.shards import TokenStore
 from landmark.engine.run import Run
-from landmark.models.transformer.translator import VARIANTS
+from landmark.models.transformer.translator import VARIANTS, Translator
 from landmark.recipes.catalog import NETWORKS
 from landmark.recipes.training import load_config, resolve, train
 from landmark.recipes.translation import assemble, prepare
@@ -97,3 +97,44 @@ def test_own_data_must_be_named(tmp_path):
     with pytest.raises(UserError, match="give --source and --target"):
         train("translation", tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("size", "updates", "averaged", "dropout"),
+    [("base", 100_000, 5, 0.1), ("big", 300_000, 20, 0.3)],
+)
+def test_the_papers_settings_of_wmt14(size, updates, averaged, dropout):
+    """Vaswani et al. 2017, sections 5.1 to 5.4 and 6.1."""
+    config = resolve(f"transformer-{size}-wmt14")
+    assert config.model == dataclasses.replace(VARIANTS[size], dropout=dropout)
+    assert (config.tokenizer.vocab_size, config.model.tied) == (37_000, "all")
+    assert config.batches.tokens == 25_000
+    assert (config.schedule.name, config.schedule.warmup_steps) == ("noam", 4000)
+    optimizer = config.optimizer
+    assert (optimizer.name, optimizer.betas, optimizer.epsilon) == ("adam", (0.9, 0.98), 1e-9)
+    assert config.objective.label_smoothing == 0.1
+    assert (config.trainer.max_steps, config.trainer.average_last) == (updates, averaged)
+    search = config.search
+    assert (search.beam, search.length_penalty, search.max_extra) == (4, 0.6, 50)
+
+
+@pytest.mark.parametrize(("size", "paper"), [("base", 3.3e18), ("big", 2.3e19)])
+def test_training_costs_less_than_the_paper_estimates_from_its_gpus(size, paper):
+    """Its figure is time x GPUs x their rate, so it bounds the arithmetic, by a few times."""
+    config, network = resolve(f"transformer-{size}-wmt14"), NETWORKS[f"transformer-{size}"]
+    with torch.device("meta"):
+        parameters = list(network.build().parameters())
+    matrices = sum(parameter.numel() for parameter in parameters if parameter.dim() == 2)
+    operations = 6 * matrices * config.batches.tokens * config.trainer.max_steps
+    assert 0.2 * paper < operations < 0.5 * paper
+
+
+def test_multi30k_has_the_published_size():
+    """Wu et al. 2021: at most 3 million parameters with 10,000 subwords."""
+    config = resolve("transformer-multi30k", ["model.vocab_size=10000"])
+    with torch.device("meta"):
+        model = Translator(config.model)
+    assert sum(parameter.numel() for parameter in model.parameters()) == 2_605_568
+    shape = config.model
+    assert (shape.encoder_layers, shape.decoder_layers, shape.num_heads) == (4, 4, 4)
+    assert (shape.hidden_size, shape.inner_size, shape.dropout) == (128, 256, 0.3)
