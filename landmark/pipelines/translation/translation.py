@@ -81,9 +81,10 @@ class TranslationPipeline:
         self.use([self.model])
 
     def use(self, models: Sequence[TranslationModel]) -> None:
-        """Search with these models, averaged if there are several."""
+        """Search with these models, averaged if there are several: the shortest rules."""
         begin, end = self.tokenizer.begin, self.tokenizer.end
         self.engine: Engine = TorchEngine(models, begin, end, self.device)
+        self.max_length: int = min(model.config.max_length for model in models)
 
     @cached_property
     def known_words(self) -> frozenset[str]:
@@ -187,7 +188,7 @@ class TranslationPipeline:
             target = self.encode_targets([translation], form, _sentence)[0]
         source, end = self.encode_sources([text], form, _sentence)[0], self.tokenizer.end
         packed, packing = pack_sources([source], end)
-        longest = self.config.model.max_length  # a search may end there, without </s>
+        longest = self.max_length  # a search may end there, without </s>
         inputs = torch.tensor([self.tokenizer.begin, *target][:longest], device=self.device)
         weights = cross_attention(
             self.model, packed.to(self.device), packing.to(self.device), inputs
@@ -223,7 +224,7 @@ class TranslationPipeline:
         first_number: int,
         room: int = 0,
     ) -> list[list[int]]:
-        limit = self.config.model.max_length - 1 - room
+        limit = self.max_length - 1 - room
         for number, text in enumerate(texts, first_number):
             if not is_valid(text):
                 raise UserError(f"{place(number)} is not valid UTF-8")
@@ -246,7 +247,7 @@ class TranslationPipeline:
         def encode(terms: Sequence[str]) -> list[list[int]]:
             return self.tokenizer.encode_targets([form.read(term) for term in terms])
 
-        return glossary.phrases(text, encode, self.config.model.max_length - 1)
+        return glossary.phrases(text, encode, self.max_length - 1)
 
     def _request(
         self,
@@ -255,7 +256,7 @@ class TranslationPipeline:
         phrases: tuple[tuple[int, ...], ...],
         number: int,
     ) -> Request:
-        limit = min(self.config.model.max_length, self.config.search.max_length(len(source) + 1))
+        limit = min(self.max_length, self.config.search.max_length(len(source) + 1))
         needed = tokens_needed(tuple(prefix), phrases) + 1  # and </s>
         if needed > limit:
             what = "the prefix has" if prefix and not phrases else "prefix and glossary ask for"
@@ -269,7 +270,7 @@ class TranslationPipeline:
         """Whether a text is short enough to be translated in one piece."""
         tag = 1 if self.config.data.tags else 0
         (tokens,) = self.tokenizer.encode([self.source_form.read(text)])
-        return len(tokens) + tag < self.config.model.max_length
+        return len(tokens) + tag < self.max_length
 
     def _result(
         self, text: str, hypotheses: list[Hypothesis], n_best: int, form: TextForm
