@@ -81,6 +81,7 @@ def translate(
     from landmark.pipelines.translation.glossary import Glossary
 
     _check_places(texts or [], file, output, resume, attention)
+    _check_ensemble(texts or [], ensemble or [])
     if document and (n_best > 1 or attention or prefix):
         raise UserError("--document goes with none of --n-best, --attention and --prefix")
     options: dict[str, Any] = {
@@ -185,6 +186,16 @@ def _check_places(
         raise UserError("--resume goes with --output, and --output with --file")
     if attention and len(texts) != 1:
         raise UserError("--attention draws one sentence: give exactly one")
+
+
+def _check_ensemble(texts: Sequence[str], ensemble: Sequence[Path]) -> None:
+    """Refuse to translate the name of a run that was meant for the ensemble."""
+    for text in texts if ensemble else []:
+        if os.path.isdir(text):
+            raise UserError(
+                f"{text}: is a folder, not a sentence: repeat the option for each other run "
+                f"(--ensemble {ensemble[-1]} --ensemble {text})"
+            )
 
 
 def _sampling(

@@ -103,6 +103,14 @@ def test_an_ensemble_of_different_vocabularies_is_refused(mistake, tiny_run, tmp
     assert f"{other.folder}: has another vocabulary than {tiny_run}" in said
 
 
+def test_a_second_run_after_the_option_is_no_sentence(mistake, command, tiny_run, another_run):
+    said = mistake("translate", tiny_run, "--ensemble", another_run, tiny_run)
+    assert said.startswith(f"{tiny_run}: is a folder, not a sentence: repeat the option")
+    assert said.endswith(f"(--ensemble {another_run} --ensemble {tiny_run})")
+    words = ["translate", tiny_run, "--ensemble", another_run, "--ensemble", tiny_run]
+    assert len(command(*words, *SENTENCES).lines) == 4
+
+
 def test_an_export_that_is_not_there_names_the_command(mistake, tiny_run):
     said = mistake("translate", tiny_run, "Hello", "--engine", "ctranslate2")
     assert "there is no export yet: landmark export" in said
