@@ -142,10 +142,10 @@ class Game:
     def _write(self, turn: Turn) -> None:
         """Let the model go on, and show it as it comes."""
         self.story.turns.append(turn)
-        first, pieces = "", iter(())  # so they stay if Ctrl-C comes before the first piece
+        pieces: Iterator[str] = iter(())  # if Ctrl-C comes before the first
         try:
             with _until_interrupted():
-                first, pieces = self._begin()
+                pieces = self._begin()
         except UserError:
             self.story.turns.pop()
             raise
@@ -153,18 +153,18 @@ class Game:
         self.seed += 1
         sys.stdout.write(turn.player)
         with _until_interrupted():
-            for piece in chain([first], pieces):
+            for piece in pieces:
                 turn.model += piece
                 sys.stdout.write(piece)
                 sys.stdout.flush()
         sys.stdout.write("\n")
         sys.stdout.flush()
 
-    def _begin(self) -> tuple[str, Iterator[str]]:
-        """The first piece of what the model writes, and the rest: mistakes show before either."""
+    def _begin(self) -> Iterator[str]:
+        """What the model writes, piece by piece; the first is there already, or a mistake shown."""
         prompt = newest_part(self.pipeline, self.story.text, self.length)
         pieces = self.pipeline.stream(prompt, self.length, seed=self.seed, **self.options)
-        return next(pieces, ""), pieces
+        return chain([next(pieces, "")], pieces)
 
     def _undo(self, _: str) -> None:
         turn = self._take_back()

@@ -36,7 +36,7 @@ def translate_paragraphs(
     lines: dict[int, list[Translation]] = {
         line: [] for line in range(first_number, first_number + len(texts))
     }
-    pieces = {
+    pieces: dict[Number, str] = {
         (line, place): piece
         for line, text in zip(lines, texts, strict=True)
         for place, piece in enumerate(split_to_fit(text, pipeline.fits), 1)
