@@ -107,6 +107,22 @@ def recurrent_run(tmp_path_factory, tiny_recurrent) -> Path:
 
 
 @pytest.fixture
+def thrice(monkeypatch) -> None:
+    """Let translation models say every source token three times, and then end."""
+    from landmark.decoding.speaker import Hypothesis
+    from landmark.pipelines.translation.engine import TorchEngine
+
+    def search(engine, requests, *options):
+        said = [[token for token in r.source for _ in range(3)] for r in requests]
+        return [
+            [Hypothesis(tuple(tokens[: r.limit]), -1.0, -1.0, len(tokens) < r.limit)]
+            for r, tokens in zip(requests, said, strict=True)
+        ]
+
+    monkeypatch.setattr(TorchEngine, "search", search)
+
+
+@pytest.fixture
 def rewrite_recipe():
     """Change a run's recipe as if it had been trained so: its digest is right."""
     from landmark.engine.run import Run

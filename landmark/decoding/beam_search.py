@@ -98,7 +98,7 @@ def beam_search(
         if prefixes and (forced := prefixes.at(length, found.active)):
             extensions = _force(extensions, *forced, totals, log_probabilities)
         ended = extensions.words == end
-        found.note(ended[:, :beam], extensions.totals, extensions.rows, said, length)
+        found.note(ended[:, :beam], extensions.totals, extensions.rows, said, length, True)
         chosen = _going_on(extensions, ended, beam)
         guide.follow(chosen)
         said = _say(said, chosen)
@@ -160,9 +160,18 @@ class _Found:
         self._counts = torch.zeros_like(self._limits)
 
     def note(
-        self, finished: Tensor, totals: Tensor, rows: Tensor, said: Tensor, length: int
+        self,
+        finished: Tensor,
+        totals: Tensor,
+        rows: Tensor,
+        said: Tensor,
+        length: int,
+        ended: bool,
     ) -> None:
-        """Note candidates that are finished: their totals, and whose words they end. (B, M)"""
+        """Note candidates that are finished: their totals, and whose words they end. (B, M)
+
+        ended: whether by </s>; else they are cut.
+        """
         finished = finished & (totals[:, : finished.shape[1]] > -torch.inf)
         places, ranks = finished.nonzero(as_tuple=True)
         self._counts += finished.sum(1)
@@ -171,7 +180,7 @@ class _Found:
         for number, its, total in zip(
             self.active[places].tolist(), words, totals[places, ranks].tolist(), strict=True
         ):
-            self.finished[number].append(Hypothesis(tuple(its), total, total / divisor))
+            self.finished[number].append(Hypothesis(tuple(its), total, total / divisor, ended))
 
     def close(self, totals: Tensor, said: Tensor, length: int) -> Tensor:
         """Drop sentences that are done; returns the places of the others.
@@ -182,7 +191,7 @@ class _Found:
         cut = (self._limits <= length) & ~done
         if cut.any():
             rows = torch.arange(self.beam, device=totals.device).expand_as(totals)
-            self.note(cut[:, None].expand_as(totals), totals, rows, said, length)
+            self.note(cut[:, None].expand_as(totals), totals, rows, said, length, False)
         going = keep_in_place(~(done | cut))
         self.active, self._limits = self.active[going], self._limits[going]
         self._counts = self._counts[going]

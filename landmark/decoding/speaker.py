@@ -31,6 +31,8 @@ class Hypothesis:
     log_probability: float
     score: float
     """The log-probability after the length penalty: what the search ranks by."""
+    ended: bool
+    """Whether </s> was said; if not, it was cut at its limit."""
 
 
 def penalize(length: int, alpha: float) -> float:

@@ -122,6 +122,7 @@ def decode_stepwise(
 
 def _hypothesis(words: list[int], total: float, end: int, penalty: float) -> Hypothesis:
     """What was said up to the end token or the limit."""
-    spoken = words.index(end) if end in words else len(words)
-    length = min(spoken + 1, len(words))  # with the end token
-    return Hypothesis(tuple(words[:spoken]), total, total / penalize(length, penalty))
+    ended = end in words
+    spoken = words.index(end) if ended else len(words)
+    score = total / penalize(spoken + ended, penalty)
+    return Hypothesis(tuple(words[:spoken]), total, score, ended)

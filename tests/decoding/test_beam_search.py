@@ -96,6 +96,7 @@ def test_hypotheses_are_sorted_distinct_and_scored_by_the_penalty(speaker) -> No
         assert len({hypothesis.tokens for hypothesis in hypotheses}) == 4
         for hypothesis in hypotheses:
             ended = (speaker.end,) if len(hypothesis.tokens) < 6 else ()
+            assert hypothesis.ended == bool(ended)
             spoken = (*hypothesis.tokens, *ended)
             total = speaker.total(sentence, spoken)
             assert hypothesis.log_probability == pytest.approx(total, abs=1e-5)

@@ -20,27 +20,25 @@ def decode(speaker, limits: list[int], *choose) -> list[Hypothesis]:
     return decode_stepwise(speaker, state, limits, speaker.begin, speaker.end, *choose)
 
 
-def greedy_by_hand(speaker, sentence: int, limit: int) -> tuple[tuple[int, ...], float]:
+def greedy_by_hand(speaker, sentence: int, limit: int) -> tuple[tuple[int, ...], float, bool]:
     said, total = [speaker.begin], 0.0
     while len(said) <= limit:
         scores = speaker.table(sentence, tuple(said)).tolist()
         token = max(range(speaker.vocabulary), key=scores.__getitem__)
         total += scores[token]
         if token == speaker.end:
-            break
+            return tuple(said[1:]), total, True
         said.append(token)
-    return tuple(said[1:]), total
+    return tuple(said[1:]), total, False
 
 
 def test_greedy_choice_equals_a_loop_over_each_sentence_alone(speaker) -> None:
     limits = [4, 3, 1, 9, 5, 7, 1, 7]
     hypotheses = decode(speaker, limits)
     expected = [greedy_by_hand(speaker, sentence, limit) for sentence, limit in enumerate(limits)]
-    lengths = [len(words) for words, _ in expected]
-    assert any(length < limit for length, limit in zip(lengths, limits, strict=True))
-    assert any(length == limit for length, limit in zip(lengths, limits, strict=True))
-    for hypothesis, (words, total) in zip(hypotheses, expected, strict=True):
-        assert hypothesis.tokens == words
+    assert {ended for _, _, ended in expected} == {True, False}
+    for hypothesis, (words, total, ended) in zip(hypotheses, expected, strict=True):
+        assert (hypothesis.tokens, hypothesis.ended) == (words, ended)
         assert hypothesis.log_probability == pytest.approx(total, abs=1e-5)
         assert hypothesis.score == hypothesis.log_probability
 
@@ -50,7 +48,7 @@ def test_finished_sentences_leave_the_batch(speaker) -> None:
     decode(speaker, limits)
     steps = []  # how often each sentence must have been asked about
     for sentence, limit in enumerate(limits):
-        words, _ = greedy_by_hand(speaker, sentence, limit)
+        words, *_ = greedy_by_hand(speaker, sentence, limit)
         steps.append(min(limit, len(words) + 1))
     expected = [sum(step > time for step in steps) for time in range(max(steps))]
     assert speaker.batch_sizes == expected

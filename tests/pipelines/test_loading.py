@@ -98,6 +98,17 @@ def test_the_default_checkpoint_is_averaged_then_best_then_latest(copied):
     assert landmark.load(copied, "latest").checkpoint.name == "step-000012"
 
 
+def test_the_shortest_member_of_an_ensemble_rules(tiny_run, copied, rewrite_recipe):
+    rewrite_recipe(copied, "max_length: 64", "max_length: 30")
+    for one, other in ((tiny_run, copied), (copied, tiny_run)):
+        ensemble = landmark.load(one, ensemble=[other])
+        (result,) = ensemble.translate(["the" + " the" * 28])
+        assert len(result.tokens) <= 30
+        with pytest.raises(UserError, match="has 30 tokens, but the model takes at most 29"):
+            ensemble.translate(["the" + " the" * 29])
+        assert not ensemble.fits("the" + " the" * 29)
+
+
 def test_what_is_no_run_is_refused(tmp_path):
     with pytest.raises(landmark.UserError, match="there is no such run"):
         landmark.load(tmp_path / "no")

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -141,26 +142,29 @@ class Game:
     def _write(self, turn: Turn) -> None:
         """Let the model go on, and show it as it comes."""
         self.story.turns.append(turn)
+        pieces: Iterator[str] = iter(())  # if Ctrl-C comes before the first
         try:
-            prompt = newest_part(self.pipeline, self.story.text, self.length)
-            pieces = self.pipeline.stream(prompt, self.length, seed=self.seed, **self.options)
-            first = next(pieces, "")  # mistakes show before anything is written
+            with _until_interrupted():
+                pieces = self._begin()
         except UserError:
             self.story.turns.pop()
             raise
         _say(f"[seed {self.seed}]")
         self.seed += 1
         sys.stdout.write(turn.player)
-        try:
-            for piece in chain([first], pieces):
+        with _until_interrupted():
+            for piece in pieces:
                 turn.model += piece
                 sys.stdout.write(piece)
                 sys.stdout.flush()
-        except KeyboardInterrupt as interrupt:
-            if type(interrupt) is not KeyboardInterrupt or not sys.stdin.isatty():
-                raise
         sys.stdout.write("\n")
         sys.stdout.flush()
+
+    def _begin(self) -> Iterator[str]:
+        """What the model writes, piece by piece; the first is there already, or a mistake shown."""
+        prompt = newest_part(self.pipeline, self.story.text, self.length)
+        pieces = self.pipeline.stream(prompt, self.length, seed=self.seed, **self.options)
+        return chain([next(pieces, "")], pieces)
 
     def _undo(self, _: str) -> None:
         turn = self._take_back()
@@ -231,9 +235,27 @@ def _lines() -> Iterator[str]:
         return
     while True:
         try:
-            yield input("> ")
+            yield _ask()
         except EOFError:
             return
+
+
+def _ask() -> str:
+    """A line typed after a prompt, which is no part of a story that goes to a file."""
+    if sys.stdout.isatty():
+        return input("> ")  # where a line can be edited
+    print("> ", end="", file=sys.stderr, flush=True)
+    return input()
+
+
+@contextmanager
+def _until_interrupted() -> Iterator[None]:
+    """Ctrl-C at a terminal ends what is being written, and nothing more."""
+    try:
+        yield
+    except KeyboardInterrupt as interrupt:
+        if type(interrupt) is not KeyboardInterrupt or not sys.stdin.isatty():
+            raise
 
 
 def _say(text: str) -> None:

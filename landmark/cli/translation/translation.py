@@ -65,7 +65,8 @@ def translate(
     top_p: Annotated[float | None, typer.Option(min=0.01, max=1, help="With --sample.")] = None,
     seed: Annotated[int | None, typer.Option(help="With --sample.")] = None,
     ensemble: Annotated[
-        list[Path] | None, typer.Option(help="Other runs of the same vocabulary to average with.")
+        list[Path] | None,
+        typer.Option(help="Another run of the same vocabulary to average with; repeatable."),
     ] = None,
     engine: Engine = "torch",
     attention: Annotated[
@@ -80,6 +81,7 @@ def translate(
     from landmark.pipelines.translation.glossary import Glossary
 
     _check_places(texts or [], file, output, resume, attention)
+    _check_ensemble(texts or [], ensemble or [])
     if document and (n_best > 1 or attention or prefix):
         raise UserError("--document goes with none of --n-best, --attention and --prefix")
     options: dict[str, Any] = {
@@ -94,7 +96,8 @@ def translate(
     }
     others = ensemble or []
     pipeline = load(run, checkpoint, device, ensemble=others, engine=engine, task="translation")
-    job = Job(pipeline, options, document, as_json)
+    name = "" if texts else str(file or "stdin")
+    job = Job(pipeline, options, document, as_json, name)
     if attention and texts:
         _translate_and_draw(job, texts[0], attention)
     elif file:
@@ -111,6 +114,8 @@ class Job:
     options: dict[str, Any]
     document: bool
     as_json: bool
+    name: str
+    """What the lines come from; "": sentences of the command line."""
 
     @property
     def lines_each(self) -> int:
@@ -120,20 +125,51 @@ class Job:
     def translate(self, lines: list[str], first: int) -> "Sequence[Translation | Paragraph]":
         from landmark.pipelines.translation.document import translate_paragraphs
 
+        options = {"first_number": first, "place": self._sentence, **self.options}
         if self.document:
-            return translate_paragraphs(self.pipeline, lines, first_number=first, **self.options)
-        return self.pipeline.translate(lines, first_number=first, **self.options)
+            return translate_paragraphs(self.pipeline, lines, **options)
+        return self.pipeline.translate(lines, **options)
+
+    def check(self, line: str, number: int) -> None:
+        """Refuse a line that is too long, unless it is to be cut into sentences."""
+        if not self.document:
+            place, language = self._sentence(number), self.options["language"]
+            self.pipeline.check_source(line, place, language)
 
     def write(
         self, results: "Sequence[Translation | Paragraph]", first: int, target: TextIO
     ) -> None:
         for number, result in enumerate(results, first):
-            if result.unknown_words:
-                words = ", ".join(result.unknown_words)
-                line = f"warning: sentence {number}: never seen in training: {words}"
-                print(line, file=sys.stderr)
+            for warning in self._warnings(result):
+                print(f"warning: {self._place(number)}: {warning}", file=sys.stderr)
             for line in _lines(result, self.options["n_best"], self.as_json):
                 print(line, file=target)
+
+    def _warnings(self, result: "Translation | Paragraph") -> Iterator[str]:
+        """What a reader of a translation should know, a line each."""
+        from landmark.pipelines.translation.document import Paragraph
+
+        if result.unknown_words:
+            yield f"never seen in training: {', '.join(result.unknown_words)}"
+        sentences = result.sentences if isinstance(result, Paragraph) else (result,)
+        yield from (self._cut(sentence) for sentence in sentences if not sentence.ended)
+
+    def _cut(self, sentence: "Translation") -> str:
+        """That a translation is not whole, why, and what to do."""
+        count = len(sentence.tokens)
+        is_long = count >= self.pipeline.max_length
+        reason = "the model's most" if is_long else "the most for so short a source"
+        advice = "split it, or give --document" if is_long and not self.document else "reword it"
+        begins = f"{sentence.source[:40]!r}…"
+        return f"the translation was cut at {count} tokens, {reason}: {advice} ({begins})"
+
+    def _place(self, number: int) -> str:
+        """How messages name a line."""
+        return f"{self.name}:{number}" if self.name else f"sentence {number}"
+
+    def _sentence(self, number: int) -> str:
+        """How messages name the sentence in it."""
+        return f"{self._place(number)}: the sentence" if self.name else self._place(number)
 
 
 def _check_places(
@@ -150,6 +186,16 @@ def _check_places(
         raise UserError("--resume goes with --output, and --output with --file")
     if attention and len(texts) != 1:
         raise UserError("--attention draws one sentence: give exactly one")
+
+
+def _check_ensemble(texts: Sequence[str], ensemble: Sequence[Path]) -> None:
+    """Refuse to translate the name of a run that was meant for the ensemble."""
+    for text in texts if ensemble else []:
+        if os.path.isdir(text):
+            raise UserError(
+                f"{text}: is a folder, not a sentence: repeat the option for each other run "
+                f"(--ensemble {ensemble[-1]} --ensemble {text})"
+            )
 
 
 def _sampling(
@@ -199,7 +245,9 @@ def _translate_file(
     from landmark.cli.translation.resumable import ResumableFile
     from landmark.data.text_file import read_lines
 
-    total = sum(1 for _ in read_lines(file))  # which also finds what cannot be read
+    total = 0
+    for total, line in enumerate(read_lines(file), 1):  # which also finds what cannot be read
+        job.check(line, total)
     if output is None:
         _stream(job, file, sys.stdout, 0, total)
         return
@@ -282,7 +330,8 @@ def _lines(result: "Translation | Paragraph", n_best: int, as_json: bool) -> lis
         if not as_json:
             return [result.text]
         pieces = [
-            {"source": s.source, "translation": s.text, "score": s.score} for s in result.sentences
+            {"source": s.source, "translation": s.text, "score": s.score, "ended": s.ended}
+            for s in result.sentences
         ]
         record: dict[str, Any] = {"source": result.source, "translation": result.text}
         return [json.dumps({**record, "sentences": pieces}, ensure_ascii=False)]
@@ -291,6 +340,7 @@ def _lines(result: "Translation | Paragraph", n_best: int, as_json: bool) -> lis
             "source": result.source,
             "translation": result.text,
             "score": result.score,
+            "ended": result.ended,
             "unknown_words": result.unknown_words,
         }
         if n_best > 1:

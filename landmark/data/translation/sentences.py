@@ -49,15 +49,20 @@ def split_to_fit(text: str, fits: Callable[[str], bool]) -> list[str]:
 
 
 def _fitted(text: str, fits: Callable[[str], bool]) -> list[str]:
-    if fits(text):
-        return [text]
+    halves = [] if fits(text) else halve(text)
+    if not halves:
+        return [text]  # it may be a single sign that does not fit: the model says so
+    return [piece for half in halves for piece in _fitted(half, fits)]
+
+
+def halve(text: str) -> list[str]:
+    """A text in two of about the same length, between clauses, words or letters; [] for a sign."""
     ways = ((_CLAUSE.split(text), " "), (text.split(), " "), (list(text), ""))
-    parts, glue = next(((parts, glue) for parts, glue in ways if len(parts) > 1), ([text], ""))
-    if len(parts) == 1:
-        return parts  # a single sign that does not fit: the model says so
-    middle = _middle(parts)
-    left, right = glue.join(parts[:middle]), glue.join(parts[middle:])
-    return _fitted(left, fits) + _fitted(right, fits)
+    for parts, glue in ways:
+        if len(parts) > 1:
+            middle = _middle(parts)
+            return [glue.join(parts[:middle]), glue.join(parts[middle:])]
+    return []
 
 
 def _middle(parts: list[str]) -> int:

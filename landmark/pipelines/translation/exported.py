@@ -307,4 +307,5 @@ def _result(answer: Any) -> Any:
 
 def _hypothesis(tokens: tuple[int, ...], total: float, limit: int, alpha: float) -> Hypothesis:
     """With the score that our searches give: </s> counts, where the limit left room for it."""
-    return Hypothesis(tokens, total, total / penalize(min(len(tokens) + 1, limit), alpha))
+    ended = len(tokens) < limit
+    return Hypothesis(tokens, total, total / penalize(len(tokens) + ended, alpha), ended)

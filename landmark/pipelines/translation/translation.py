@@ -30,8 +30,15 @@ from landmark.recipes.translation import TranslationRun, build_model
 
 Place = Callable[[int], str]
 """How messages name the n-th text."""
-_SILENCE = Hypothesis((), 0.0, 0.0)
+Number = tuple[int, ...]
+"""Which text one is: its sentence or line, then its part of that line, its part of that part …"""
+_SILENCE = Hypothesis((), 0.0, 0.0, True)
+_ADVICE = "split it, as `landmark translate --document` does"
 _LINE_BREAKS = re.compile(r"[\r\n]+")  # a translation is one line
+
+
+def _sentence(number: int) -> str:
+    return f"sentence {number}"
 
 
 @dataclass(frozen=True)
@@ -49,6 +56,8 @@ class Translation:
     """The best translation as the model said it: in tokens …"""
     said: str
     """… and as text in the model's own form, which papers score (data/translation/text_form)."""
+    ended: bool
+    """Whether it came to its end; if not, it was cut at as many tokens as it has."""
 
 
 @dataclass(frozen=True)
@@ -81,9 +90,10 @@ class TranslationPipeline:
         self.use([self.model])
 
     def use(self, models: Sequence[TranslationModel]) -> None:
-        """Search with these models, averaged if there are several."""
+        """Search with these models, averaged if there are several: the shortest rules."""
         begin, end = self.tokenizer.begin, self.tokenizer.end
         self.engine: Engine = TorchEngine(models, begin, end, self.device)
+        self.max_length: int = min(model.config.max_length for model in models)
 
     @cached_property
     def known_words(self) -> frozenset[str]:
@@ -127,13 +137,16 @@ class TranslationPipeline:
         sampling: SamplingConfig | None = None,
         seed: int = 1,
         first_number: int = 1,
+        numbers: Sequence[Number] | None = None,
+        place: Place = _sentence,
         language: str | None = None,
         prefix: str = "",
         glossary: Glossary | None = None,
     ) -> list[Translation]:
         """Translate sentences, in any number; results come in the order given, blank for blank.
 
-        A draw depends on the seed, the sentence and its number, which counts from `first_number`.
+        A draw depends on the seed, the sentence and its number, which counts from `first_number`
+        or is given in `numbers`; messages name the sentence as `place` does.
         Every translation begins with `prefix`, and holds what the glossary asks for.
         """
         if isinstance(texts, str):
@@ -146,29 +159,18 @@ class TranslationPipeline:
             raise UserError(f"n_best {n_best} of a beam of {beam}: give 1 to {beam}, or widen it")
         penalty = search.length_penalty if length_penalty is None else length_penalty
         form = self.target_form(language)
-        sources = self.encode_sources(texts, form, _sentence, first_number)
-        found = [[_SILENCE] for _ in texts]
-        worded = [number for number, text in enumerate(texts) if text.strip()]
-        said = [prefix] if prefix else []
-        begun = [token for row in self.encode_targets(said, form, _prefix) for token in row]
-        requests = [
-            self._request(
-                sources[number],
-                begun,
-                self._phrases(texts[number], glossary, form),
-                first_number + number,
-            )
-            for number in worded
-        ]
+        known = numbers or [(number,) for number in range(first_number, first_number + len(texts))]
+        places = [place(number[0]) for number in known]
+        requests = self._requests(texts, places, form, prefix, glossary)
         if sampling:
-            seeds = [derive_seed(seed, "draw", first_number + number) for number in worded]
-            hypotheses = self.engine.sample(requests, n_best, sampling, seeds)
+            seeds = [derive_seed(seed, "draw", *known[index]) for index in requests]
+            hypotheses = self.engine.sample(list(requests.values()), n_best, sampling, seeds)
         else:
-            hypotheses = self.engine.search(requests, beam, penalty)
-        for number, best in zip(worded, hypotheses, strict=True):
-            found[number] = best
+            hypotheses = self.engine.search(list(requests.values()), beam, penalty)
+        found = dict(zip(requests, hypotheses, strict=True))
         return [
-            self._result(text, best, n_best, form) for text, best in zip(texts, found, strict=True)
+            self._result(text, found.get(index, [_SILENCE]), n_best, form)
+            for index, text in enumerate(texts)
         ]
 
     def attention(
@@ -187,7 +189,7 @@ class TranslationPipeline:
             target = self.encode_targets([translation], form, _sentence)[0]
         source, end = self.encode_sources([text], form, _sentence)[0], self.tokenizer.end
         packed, packing = pack_sources([source], end)
-        longest = self.config.model.max_length  # a search may end there, without </s>
+        longest = self.max_length  # a search may end there, without </s>
         inputs = torch.tensor([self.tokenizer.begin, *target][:longest], device=self.device)
         weights = cross_attention(
             self.model, packed.to(self.device), packing.to(self.device), inputs
@@ -198,15 +200,22 @@ class TranslationPipeline:
         )
 
     def encode_sources(
-        self, texts: Sequence[str], form: TextForm, place: Place, first_number: int = 1
+        self,
+        texts: Sequence[str],
+        form: TextForm,
+        place: Place,
+        first_number: int = 1,
+        advice: str = "split it",
     ) -> list[list[int]]:
-        """Source texts as the model reads them, after the tag of the language asked for."""
+        """Source texts as the model reads them, after the tag of the language asked for.
+
+        advice: what to do with one that is too long.
+        """
         tag = [self.tokenizer.tag(form.language)] if self.config.data.tags else []
         read = [self.source_form.read(text) for text in texts]
         encode = self.tokenizer.encode
-        return [
-            tag + source for source in self._encode(encode, read, place, first_number, len(tag))
-        ]
+        encoded = self._encode(encode, read, place, first_number, len(tag), advice)
+        return [tag + source for source in encoded]
 
     def encode_targets(
         self, texts: Sequence[str], form: TextForm, place: Place, first_number: int = 1
@@ -222,8 +231,9 @@ class TranslationPipeline:
         place: Place,
         first_number: int,
         room: int = 0,
+        advice: str = "split it",
     ) -> list[list[int]]:
-        limit = self.config.model.max_length - 1 - room
+        limit = self.max_length - 1 - room
         for number, text in enumerate(texts, first_number):
             if not is_valid(text):
                 raise UserError(f"{place(number)} is not valid UTF-8")
@@ -232,9 +242,29 @@ class TranslationPipeline:
             if len(tokens) > limit:
                 raise UserError(
                     f"{place(number)} has {len(tokens)} tokens, but the model takes at most "
-                    f"{limit}: split it ({text[:40]!r}…)"
+                    f"{limit}: {advice} ({text[:40]!r}…)"
                 )
         return encoded
+
+    def _requests(
+        self,
+        texts: Sequence[str],
+        places: Sequence[str],
+        form: TextForm,
+        prefix: str,
+        glossary: Glossary | None,
+    ) -> dict[int, Request]:
+        """What to search for, by the place of each text among them; not for blank ones."""
+        sources = self.encode_sources(texts, form, places.__getitem__, 0, _ADVICE)
+        said = [prefix] if prefix else []
+        begun = [token for row in self.encode_targets(said, form, _prefix) for token in row]
+        return {
+            index: self._request(
+                sources[index], begun, self._phrases(text, glossary, form), places[index]
+            )
+            for index, text in enumerate(texts)
+            if text.strip()
+        }
 
     def _phrases(
         self, text: str, glossary: Glossary | None, form: TextForm
@@ -246,30 +276,37 @@ class TranslationPipeline:
         def encode(terms: Sequence[str]) -> list[list[int]]:
             return self.tokenizer.encode_targets([form.read(term) for term in terms])
 
-        return glossary.phrases(text, encode, self.config.model.max_length - 1)
+        return glossary.phrases(text, encode, self.max_length - 1)
 
     def _request(
         self,
         source: list[int],
         prefix: list[int],
         phrases: tuple[tuple[int, ...], ...],
-        number: int,
+        place: str,
     ) -> Request:
-        limit = min(self.config.model.max_length, self.config.search.max_length(len(source) + 1))
+        limit = min(self.max_length, self.config.search.max_length(len(source) + 1))
         needed = tokens_needed(tuple(prefix), phrases) + 1  # and </s>
         if needed > limit:
             what = "the prefix has" if prefix and not phrases else "prefix and glossary ask for"
             raise UserError(
-                f"sentence {number}: {what} {needed - 1} tokens, but its translation may have "
+                f"{place}: {what} {needed - 1} tokens, but its translation may have "
                 f"{limit - 1}: shorten them"
             )
         return Request(tuple(source), limit, tuple(prefix), phrases)
+
+    def check_source(self, text: str, place: str, language: str | None = None) -> None:
+        """Refuse a text that is too long to be translated in one piece."""
+        # A token is a byte at least, but for a tag and a space before the text.
+        if len(text.encode()) + 2 >= self.max_length:
+            form = self.target_form(language)
+            self.encode_sources([text], form, lambda _: place, advice=_ADVICE)
 
     def fits(self, text: str) -> bool:
         """Whether a text is short enough to be translated in one piece."""
         tag = 1 if self.config.data.tags else 0
         (tokens,) = self.tokenizer.encode([self.source_form.read(text)])
-        return len(tokens) + tag < self.config.model.max_length
+        return len(tokens) + tag < self.max_length
 
     def _result(
         self, text: str, hypotheses: list[Hypothesis], n_best: int, form: TextForm
@@ -284,11 +321,8 @@ class TranslationPipeline:
             for line, hypothesis in zip(said, chosen, strict=True)
         )
         (best, score), unknown = ranked[0], self.unknown_words(text)
-        return Translation(text, best, score, ranked, unknown, chosen[0].tokens, said[0])
-
-
-def _sentence(number: int) -> str:
-    return f"sentence {number}"
+        spoken, ended = chosen[0].tokens, chosen[0].ended
+        return Translation(text, best, score, ranked, unknown, spoken, said[0], ended)
 
 
 def _prefix(number: int) -> str:

@@ -7,6 +7,7 @@ import pytest
 import landmark
 import landmark.decoding.stepwise
 from landmark.cli.text.chat import Story, Turn, newest_part
+from landmark.pipelines.generation import GenerationPipeline
 
 TEXT = "".join(f"{n} green bottles hanging on the wall,\n" for n in range(99, 9, -1))
 CONTEXT, LENGTH = 40, 12
@@ -30,9 +31,10 @@ def run(tmp_path_factory):
 def chat(command, run, monkeypatch):
     """Play these lines; what was told, and what was said beside it."""
 
-    def play(*lines: str, words: tuple = ()):
-        given = "".join(f"{line}\n" for line in lines).encode()
-        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(given)))
+    def play(*lines: str, words: tuple = (), at_terminal: bool = False):
+        given = io.TextIOWrapper(io.BytesIO("".join(f"{line}\n" for line in lines).encode()))
+        given.isatty = lambda: at_terminal
+        monkeypatch.setattr("sys.stdin", given)
         answer = command("chat", run, "--length", LENGTH, *words)
         assert answer.code == 0, answer.err
         return answer.out, answer.err
@@ -139,6 +141,41 @@ def test_a_players_text_begins_a_line_and_silence_does_not():
     story = Story("Once")
     story.turns = [Turn("There was", " a king"), Turn("", " and"), Turn("he", " said\n"), Turn("x")]
     assert story.text == "Once\nThere was a king and\nhe said\nx"
+
+
+def test_the_prompt_is_no_part_of_the_story(chat, write):
+    out, err = chat("99", "/quit", at_terminal=True)
+    assert out == f"99{write('99', 1)}\n\n"
+    assert err.splitlines()[1:] == ["> [seed 1]", "> "]
+
+
+@pytest.mark.parametrize("written", ["", " gr"])
+def test_ctrl_c_ends_what_is_being_written_but_not_the_game(chat, write, monkeypatch, written):
+    stream, begun = GenerationPipeline.stream, []
+
+    def interrupted(pipeline, prompt, *arguments, **options):
+        begun.append(prompt)
+        if len(begun) > 1:
+            yield from stream(pipeline, prompt, *arguments, **options)
+            return
+        if written:
+            yield written
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(GenerationPipeline, "stream", interrupted)
+    out, _ = chat("99", "", at_terminal=True)
+    assert begun == ["99", f"99{written}"]
+    assert out == f"99{written}\n{write(f'99{written}', 2)}\n\n"
+
+
+def test_ctrl_c_in_a_pipe_ends_the_game(command, run, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"99\n")))
+    monkeypatch.setattr("landmark.cli.text.chat.newest_part", _interrupt)
+    assert command("chat", run).code == 130
+
+
+def _interrupt(*_: object) -> str:
+    raise KeyboardInterrupt
 
 
 def test_a_long_story_is_told_in_the_real_command(landmark_command, run):

@@ -1,5 +1,6 @@
 """`landmark translate --file --output`: a stream that an interruption does not cost."""
 
+import itertools
 import os
 import signal
 import subprocess
@@ -11,7 +12,9 @@ import pytest
 import landmark
 from landmark.cli.translation import translation
 from landmark.cli.translation.resumable import ResumableFile
+from landmark.data import text_file
 from landmark.data.embedded import corpus
+from landmark.pipelines.translation.translation import Translation
 
 SENTENCES = [pair.source for pair in corpus.draw("train", 60)][:24]
 
@@ -80,6 +83,53 @@ def test_an_interruption_costs_nothing_that_was_written(
     assert command(*words, target, "--resume").code == 0
     assert target.read_bytes() == whole.read_bytes()
     assert not partial.exists()
+
+
+def test_draws_of_running_text_go_on_as_if_nothing_had_happened(
+    command, tiny_run, tmp_path, small_blocks, interrupted, monkeypatch
+):
+    path = tmp_path / "in.txt"
+    path.write_text("".join(f"{a} {b}\n" for a, b in itertools.pairwise(SENTENCES)))
+    words = ["translate", tiny_run, "--file", path, "--document", "--sample", "--output"]
+    whole, target = path.with_name("whole.txt"), path.with_name("out.txt")
+    assert command(*words, whole).code == 0
+    interrupted(3)
+    assert command(*words, target).code == 130
+    monkeypatch.undo()
+    partial = path.with_name(".out.txt.partial")
+    partial.write_bytes(b"".join(partial.read_bytes().splitlines(keepends=True)[:7]) + b"half a")
+    assert command(*words, target, "--resume").code == 0
+    assert target.read_bytes() == whole.read_bytes()
+
+
+class Line(str):
+    """A line that is counted as long as it lives."""
+
+    alive = most = 0
+
+    def __init__(self, _: str) -> None:
+        Line.alive += 1
+        Line.most = max(Line.most, Line.alive)
+
+    def __del__(self) -> None:
+        Line.alive -= 1
+
+
+def test_a_file_of_any_length_takes_the_same_memory(command, tiny_run, tmp_path, monkeypatch):
+    path, target = tmp_path / "in.txt", tmp_path / "out.txt"
+    texts = [f"line {number}" for number in range(20_000)]
+    path.write_text("".join(f"{text}\n" for text in texts))
+    read_lines = text_file.read_lines
+    monkeypatch.setattr(text_file, "read_lines", lambda file: map(Line, read_lines(file)))
+
+    def translate(job, lines, first):
+        return [Translation(line, line, 0.0, ((line, 0.0),), (), (), line, True) for line in lines]
+
+    monkeypatch.setattr(translation.Job, "translate", translate)
+    assert command("translate", tiny_run, "--file", path, "--output", target).code == 0
+    assert target.read_text().split("\n") == [*texts, ""]
+    assert 0 < Line.most <= 2 * translation._BLOCK + 10  # a block, and the one before it
+    assert Line.alive == 0
 
 
 def test_a_killed_process_goes_on_at_its_line(tiny_run, tmp_path, landmark_command):

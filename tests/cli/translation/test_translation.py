@@ -84,7 +84,7 @@ def test_no_input_is_no_output(command, tiny_run, stdin, monkeypatch):
     assert (answer.code, answer.out, answer.err) == (0, "", "")
 
 
-def test_at_a_terminal_it_says_what_it_waits_for(command, tiny_run, stdin, monkeypatch):
+def test_at_a_terminal_it_says_what_it_waits_for(command, tiny_run, stdin, monkeypatch, thrice):
     stdin(DOG)
     assert command("translate", tiny_run).err == ""
     stdin(DOG)
@@ -129,7 +129,8 @@ def test_a_reader_that_takes_one_line_ends_the_translation_quietly(tiny_run, tmp
         )
         assert process.stdout.readline()
         process.stdout.close()
-        assert process.stderr.read() == b""
+        said = process.stderr.read().splitlines()
+        assert all(line.startswith(b"warning: stdin:") for line in said)
         assert process.wait(timeout=60) == 0
 
 
@@ -220,8 +221,8 @@ def test_several_draws_of_a_sentence_differ(command, tiny_run):
     assert len({line.partition("\t")[2] for line in lines}) == 3
 
 
-def test_unknown_words_are_named_on_stderr(command, tiny_run):
-    answer = command("translate", tiny_run, DOG, "The Zyxwv sees a qqqq and a qqqq.")
+def test_unknown_words_are_named_on_stderr(command, tiny_run, thrice):
+    answer = command("translate", tiny_run, DOG, "The Zyxwv sees qqqq, qqqq.")
     assert answer.code == 0
     assert answer.err == "warning: sentence 2: never seen in training: Zyxwv, qqqq\n"
     assert len(answer.lines) == 2
@@ -304,13 +305,26 @@ def test_a_missing_tokenizer_is_named(mistake, copied):
     assert mistake("translate", copied, DOG).startswith(f"{copied / 'tokenizer.json'}: is missing")
 
 
-def test_a_sentence_too_long_is_named_by_its_number(mistake, tiny_run, tmp_path, stdin):
+def test_a_sentence_too_long_is_named_by_its_number(mistake, tiny_run, stdin):
     line = mistake("translate", tiny_run, DOG, LONG)
     assert re.match(r"sentence 2 has 8\d tokens, but the model takes at most 63: split it", line)
-    path = tmp_path / "in.txt"
+    stdin(f"{DOG}\n{LONG}\n")
+    assert mistake("translate", tiny_run).startswith("stdin:2: the sentence has 8")
+
+
+def test_a_file_with_a_sentence_too_long_is_refused_before_the_work_begins(
+    mistake, command, tiny_run, tmp_path
+):
+    path, target = tmp_path / "in.txt", tmp_path / "out.txt"
     path.write_text(f"{DOG}\n" * 1003 + LONG)
-    line = mistake("translate", tiny_run, "--file", path, "--beam", "1", worked=True)
-    assert line.startswith("sentence 1004 has")
+    words = ["translate", tiny_run, "--file", path, "--output", target, "--beam", "1"]
+    said = mistake(*words)
+    assert said.startswith(f"{path}:1004: the sentence has 8")
+    assert "split it, as `landmark translate --document` does" in said
+    assert list(tmp_path.iterdir()) == [path]
+    path.write_text(f"{DOG}\n{LONG}\n")
+    assert command(*words, "--document").code == 0
+    assert len(target.read_text().splitlines()) == 2
 
 
 def test_a_sentence_that_just_fits_is_translated(command, tiny_run):

@@ -19,6 +19,11 @@ def another_run(tmp_path_factory, tiny_run, tiny):
     return train("transformer-embedded", tmp_path_factory.mktemp("runs") / "other", settings).folder
 
 
+@pytest.fixture
+def copied_run(tiny_run, tmp_path):
+    return shutil.copytree(tiny_run, tmp_path / "run")
+
+
 def test_every_translation_begins_with_the_prefix(command, tiny_run):
     for words in ([], ["--beam", 1], ["--sample"]):
         answer = command("translate", tiny_run, *SENTENCES, "--prefix", "Der alte", *words)
@@ -98,6 +103,14 @@ def test_an_ensemble_of_different_vocabularies_is_refused(mistake, tiny_run, tmp
     assert f"{other.folder}: has another vocabulary than {tiny_run}" in said
 
 
+def test_a_second_run_after_the_option_is_no_sentence(mistake, command, tiny_run, another_run):
+    said = mistake("translate", tiny_run, "--ensemble", another_run, tiny_run)
+    assert said.startswith(f"{tiny_run}: is a folder, not a sentence: repeat the option")
+    assert said.endswith(f"(--ensemble {another_run} --ensemble {tiny_run})")
+    words = ["translate", tiny_run, "--ensemble", another_run, "--ensemble", tiny_run]
+    assert len(command(*words, *SENTENCES).lines) == 4
+
+
 def test_an_export_that_is_not_there_names_the_command(mistake, tiny_run):
     said = mistake("translate", tiny_run, "Hello", "--engine", "ctranslate2")
     assert "there is no export yet: landmark export" in said
@@ -122,6 +135,32 @@ def test_running_text_is_cut_into_sentences_and_nothing_is_lost(command, tiny_ru
     assert [piece["source"] for piece in record["sentences"]] == SENTENCES
     assert " ".join(piece["source"] for piece in cut["sentences"]) == endless.strip()
     assert len(cut["sentences"]) > 3
+
+
+def test_a_cut_translation_is_told(command, tiny_run, tmp_path, thrice):
+    long = "the dog " * 20
+    file = tmp_path / "in.txt"
+    file.write_text(f"{SENTENCES[0]}\n{long}\n", encoding="utf-8")
+    told = "the translation was cut at 64 tokens, the model's most: split it, or give --document"
+    for words, place in (([SENTENCES[0], long], "sentence 2"), (["--file", file], f"{file}:2")):
+        answer = command("translate", tiny_run, *words, "--json")
+        (warning,) = answer.err.splitlines()
+        assert warning == f"warning: {place}: {told} ({long[:40]!r}…)"
+        assert [json.loads(line)["ended"] for line in answer.lines] == [True, False]
+    whole = command("translate", tiny_run, "--file", file, "--document", "--json")
+    assert whole.err == ""
+    assert all(piece["ended"] for piece in json.loads(whole.lines[1])["sentences"])
+
+
+def test_what_is_cut_also_in_a_document_is_told(command, copied_run, rewrite_recipe, thrice):
+    rewrite_recipe(copied_run, "max_extra: 20", "max_extra: 1")
+    answer = command("translate", copied_run, f"{SENTENCES[0]} {SENTENCES[1]}", "--document")
+    assert len(answer.err.splitlines()) == 2
+    for warning, sentence in zip(answer.err.splitlines(), SENTENCES[:2], strict=True):
+        assert warning.startswith("warning: sentence 1: the translation was cut at ")
+        assert warning.endswith(
+            f"tokens, the most for so short a source: reword it ({sentence[:40]!r}…)"
+        )
 
 
 def test_documents_have_one_translation(mistake, tiny_run):

@@ -6,6 +6,7 @@ import torch
 import landmark
 from landmark.core.errors import UserError
 from landmark.data.embedded import corpus
+from landmark.data.translation.text_form import TextForm
 from landmark.metrics.alignment import score_alignments
 from landmark.pipelines.translation import alignment
 from landmark.pipelines.translation.alignment import (
@@ -40,6 +41,16 @@ def test_attention_is_that_of_each_pair_alone(pipeline, pairs):
         assert (list(found.source), list(found.target)) == (pair[0].split(), pair[1].split())
         assert found.weights.shape == (len(found.target), len(found.source) + 1)
         torch.testing.assert_close(found.weights.sum(1), torch.ones(len(found.target)))
+
+
+def test_a_lower_cased_model_counts_the_words_of_its_own_form(tiny_run):
+    pipeline = landmark.load(tiny_run)
+    pipeline.source_form = TextForm("moses-lowercase", "en")
+    pipeline.target_forms = {"de": TextForm("moses-lowercase", "de")}
+    (found,) = align_pairs(pipeline, [("The dog, here.", "Der Hund, hier.")], CHOICE)
+    assert found.source == ("the", "dog", ",", "here", ".")
+    assert found.target == ("der", "hund", ",", "hier", ".")
+    assert {target for _, target in found.links} == set(range(5))
 
 
 def test_every_target_word_has_one_link_to_the_word_it_looks_at_most(pipeline, pairs):

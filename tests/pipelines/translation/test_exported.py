@@ -121,9 +121,10 @@ def test_each_sentence_keeps_its_own_limit(run, pipeline, requests):
     mixed = [Request(r.source, 1 + n % 7) for n, r in enumerate(requests[:40])]
     engine = load_engine(run, "ctranslate2", 2)
     for beam in (1, 3):
-        theirs = engine.search(mixed, beam, 0.6)
-        share, gap = agreement(pipeline.engine.search(mixed, beam, 0.6), theirs)
+        ours, theirs = (e.search(mixed, beam, 0.6) for e in (pipeline.engine, engine))
+        share, gap = agreement(ours, theirs)
         assert share == 1
+        assert [best.ended for best, *_ in theirs] == [best.ended for best, *_ in ours]
         assert gap < 1e-3
         for request, hypotheses in zip(mixed, theirs, strict=True):
             assert all(len(h.tokens) <= request.limit for h in hypotheses)

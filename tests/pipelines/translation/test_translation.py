@@ -81,7 +81,7 @@ def test_the_length_penalty_changes_the_scores(pipeline):
 
 def test_a_translation_is_always_one_line(pipeline, monkeypatch):
     numbers = tuple(pipeline.tokenizer.encode(["one\ntwo\r\nthree\r"])[0])
-    said = [[Hypothesis(numbers, -1.0, -1.0)]]
+    said = [[Hypothesis(numbers, -1.0, -1.0, True)]]
     monkeypatch.setattr(pipeline.engine, "search", lambda *arguments: said)
     assert pipeline.translate(TEXTS[:1])[0].text == "one two three "
 
@@ -109,8 +109,32 @@ def test_sampling_leaves_the_global_random_numbers_alone(pipeline):
 
 
 def test_a_sentence_too_long_is_named_by_its_number(pipeline):
-    with pytest.raises(UserError, match=r"sentence 42 has 8\d tokens, .* at most 63: split it"):
+    with pytest.raises(UserError, match=r"sentence 42 has 8\d tokens, .* at most 63: split it, as"):
         pipeline.translate([TEXTS[0], "the " * 80], first_number=41)
+
+
+def test_a_cut_translation_is_told_from_one_that_ended(pipeline, thrice):
+    short, long = pipeline.translate(["the dog", "the dog " * 20])
+    assert (len(short.tokens), short.ended) == (
+        3 * len(pipeline.tokenizer.encode(["the dog"])[0]),
+        True,
+    )
+    assert (len(long.tokens), long.ended) == (64, False)
+    assert pipeline.translate([" "])[0].ended
+
+
+@pytest.mark.parametrize("options", [{"beam": 1}, {"beam": 3}, {"sampling": SamplingConfig()}])
+def test_a_lower_limit_cuts_what_was_longer(tiny_run, options):
+    """Up to its limit a search of one hypothesis, or a draw, goes as it would without."""
+    pipeline = landmark.load(tiny_run)
+    whole = pipeline.translate(TEXTS, **options)
+    search = dataclasses.replace(pipeline.config.search, max_ratio=0.01, max_extra=3)
+    pipeline.config = dataclasses.replace(pipeline.config, search=search)
+    for long, short in zip(whole, pipeline.translate(TEXTS, **options), strict=True):
+        assert short.ended == (len(short.tokens) < 3)
+        if options.get("beam") == 1:
+            assert short.tokens == long.tokens[:3]
+            assert short.ended == (len(long.tokens) < 3)
 
 
 def test_text_that_is_no_unicode_is_refused(pipeline):
