@@ -22,7 +22,7 @@ from landmark.interop.huggingface.export import (
     write_wordpiece_tokenizer,
 )
 from landmark.interop.huggingface.gpt import write_gpt
-from landmark.interop.huggingface.marian import write_marian
+from landmark.interop.huggingface.marian import write_translator
 from landmark.models.transformer.bert import BERTConfig, PretrainedBERT
 from landmark.models.transformer.gpt import GPT, GPTConfig
 from landmark.models.transformer.translator import TransformerConfig, Translator
@@ -52,7 +52,7 @@ def export_to_hf(run: Run, folder: Path, checkpoint: str | None = None) -> Path:
         elif isinstance(config, UnderstandingRun) and isinstance(config.model, BERTConfig):
             _fill_classifier(partial, run, config, config.model.max_length, checkpoint)
         elif isinstance(config, TranslationRun) and isinstance(config.model, TransformerConfig):
-            _fill_marian(partial, run, config, config.model, source)
+            _fill_translator(partial, run, config, config.model, source)
         else:
             raise UserError(
                 f"{run.folder}: only GPT, BERT and Transformer translators go to hf: this is "
@@ -102,7 +102,7 @@ def _fill_classifier(
     write_wordpiece_tokenizer(partial, tokenizer, max_length)
 
 
-def _fill_marian(
+def _fill_translator(
     partial: Path, run: Run, config: TranslationRun, shape: TransformerConfig, checkpoint: Path
 ) -> None:
     if config.tokenizer.form != "plain":
@@ -118,7 +118,7 @@ def _fill_marian(
         if isinstance(tokenizer, SentencePieceTokenizer)
         else SPECIAL.index(PADDING)
     )
-    settings, tensors = write_marian(model, tokenizer.begin, tokenizer.end, padding)
+    settings, tensors = write_translator(model, tokenizer.begin, tokenizer.end, padding)
     write_model(partial, settings, tensors)
     habits = ("decoder_start_token_id", "eos_token_id", "forced_eos_token_id", "pad_token_id")
     write_generation(

@@ -28,8 +28,12 @@ from landmark.interop.huggingface.folder import (
     read_weights,
 )
 from landmark.interop.huggingface.gpt import FIRST, GPT2, read_gpt
-from landmark.interop.huggingface.marian import MARIAN, read_marian
-from landmark.interop.huggingface.tokenizer import SETTINGS, read_marian_tokenizer, read_tokenizer
+from landmark.interop.huggingface.marian import MARIAN, PEGASUS, read_translator
+from landmark.interop.huggingface.tokenizer import (
+    SETTINGS,
+    read_tokenizer,
+    read_translation_tokenizer,
+)
 from landmark.pipelines.imported import free_folder, write_imported
 from landmark.recipes.catalog import RunConfig
 from landmark.recipes.language_model import LanguageModelRun
@@ -117,9 +121,9 @@ def _read_bert(folder: Path, config: dict[str, Any], weights: Weights) -> Import
     return Imported(run, state, tokenizer.to_text(), tuple(notes))
 
 
-def _read_marian(folder: Path, config: dict[str, Any], weights: Weights) -> Imported:
-    tokenizer = read_marian_tokenizer(folder)
-    shape, state = read_marian(config, weights)
+def _read_translator(folder: Path, config: dict[str, Any], weights: Weights) -> Imported:
+    tokenizer = read_translation_tokenizer(folder, config["model_type"])
+    shape, state = read_translator(config, weights)
     _check_sizes(folder, len(tokenizer), shape.vocab_size)
     for key, own in (("decoder_start_token_id", tokenizer.begin), ("eos_token_id", tokenizer.end)):
         if config.get(key, own) != own:
@@ -148,5 +152,6 @@ _READERS: dict[str, Callable[[Path, dict[str, Any], Weights], Imported]] = {
     BERT_TYPE: _read_bert,
     ROBERTA: _read_bert,
     DISTILBERT: _read_bert,
-    MARIAN: _read_marian,
+    MARIAN: _read_translator,
+    PEGASUS: _read_translator,
 }
