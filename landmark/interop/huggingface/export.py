@@ -70,13 +70,19 @@ def _of_characters(tokenizer: CharacterTokenizer) -> Tokenizer:
     return backend
 
 
-def write_wordpiece_tokenizer(folder: Path, tokenizer: WordPieceTokenizer, max_length: int) -> None:
-    """BERT's vocabulary, with [CLS] and [SEP] put around texts and pairs of them."""
+def write_wordpiece_tokenizer(
+    folder: Path, tokenizer: WordPieceTokenizer, max_length: int, segments: int
+) -> None:
+    """BERT's vocabulary, with [CLS] and [SEP] put around texts and pairs of them.
+
+    A model that tells no segments apart has both texts of a pair in the first.
+    """
     backend, roles = _copy(tokenizer.backend), tokenizer.roles
     first, between = roles["class"], roles["separator"]
+    second = min(1, max(0, segments - 1))
     backend.post_processor = processors.TemplateProcessing(
         single=f"{first} $A {between}",
-        pair=f"{first} $A {between} $B:1 {between}:1",
+        pair=f"{first} $A {between} $B:{second} {between}:{second}",
         special_tokens=[(first, tokenizer.begin), (between, tokenizer.separator)],
     )
     names = ["input_ids", "token_type_ids", "attention_mask"]

@@ -31,7 +31,7 @@ from landmark.data.foreign.byte_pairs import (
 )
 from landmark.data.foreign.sentencepiece import SentencePieceTokenizer
 from landmark.data.tokenizer import SubwordTokenizer
-from landmark.interop.huggingface.bert import BERT_TYPE, DISTILBERT, ROBERTA
+from landmark.interop.huggingface.bert import BERT_TYPE, DISTILBERT, PRE_NORM, ROBERTA
 from landmark.interop.huggingface.folder import read_json, read_optional_json
 from landmark.interop.huggingface.gpt import FIRST, GPT2
 from landmark.interop.huggingface.marian import MARIAN, PEGASUS
@@ -67,7 +67,7 @@ _USUAL = {
     },
     MARIAN: {"end": "</s>", "unknown": "<unk>", "padding": "<pad>"},
 }
-_USUAL[DISTILBERT] = _USUAL[BERT_TYPE]
+_USUAL[DISTILBERT], _USUAL[PRE_NORM] = _USUAL[BERT_TYPE], _USUAL[ROBERTA]
 
 
 def read_roles(folder: Path, kind: str) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """`landmark export --to hf`: a run's model as a folder that `transformers` loads."""
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from landmark.engine.checkpoint import load_module
 from landmark.engine.run import Run
 from landmark.engine.session import load_player
 from landmark.interop.folder import refuse_foreign, write_export
-from landmark.interop.huggingface.bert import write_bert, write_classifier
+from landmark.interop.huggingface.bert import has_next, write_bert
 from landmark.interop.huggingface.export import (
     text_ends,
     write_generation,
@@ -23,6 +24,7 @@ from landmark.interop.huggingface.export import (
 )
 from landmark.interop.huggingface.gpt import write_gpt
 from landmark.interop.huggingface.marian import write_translator
+from landmark.interop.huggingface.understander import write_understander
 from landmark.models.transformer.bert import BERTConfig, PretrainedBERT
 from landmark.models.transformer.gpt import GPT, GPTConfig
 from landmark.models.transformer.translator import TransformerConfig, Translator
@@ -34,10 +36,16 @@ from landmark.recipes.training import check_assets, load_config
 from landmark.recipes.translation import TranslationRun
 from landmark.recipes.understanding import UnderstandingRun
 
+Report = Callable[[Mapping[str, Any]], None]
 _TOKENIZER = "tokenizer.json"
 
 
-def export_to_hf(run: Run, folder: Path, checkpoint: str | None = None) -> Path:
+def export_to_hf(
+    run: Run,
+    folder: Path,
+    checkpoint: str | None = None,
+    report: Report = lambda record: None,
+) -> Path:
     """Write a run's model and vocabulary into a folder; one that cannot be there is refused."""
     refuse_foreign(folder.resolve())
     config = load_config(run)
@@ -48,9 +56,9 @@ def export_to_hf(run: Run, folder: Path, checkpoint: str | None = None) -> Path:
         if isinstance(config, LanguageModelRun) and isinstance(config.model, GPTConfig):
             _fill_gpt(partial, run, config.model, source)
         elif isinstance(config, MaskedLanguageModelRun):
-            _fill_bert(partial, run, config, source)
+            _fill_bert(partial, run, config, source, report)
         elif isinstance(config, UnderstandingRun) and isinstance(config.model, BERTConfig):
-            _fill_classifier(partial, run, config, config.model.max_length, checkpoint)
+            _fill_understander(partial, run, config, config.model, checkpoint)
         elif isinstance(config, TranslationRun) and isinstance(config.model, TransformerConfig):
             _fill_translator(partial, run, config, config.model, source)
         else:
@@ -78,28 +86,27 @@ def _fill_gpt(partial: Path, run: Run, shape: GPTConfig, checkpoint: Path) -> No
     write_text_tokenizer(partial, tokenizer, shape.max_length)
 
 
-def _fill_bert(partial: Path, run: Run, config: MaskedLanguageModelRun, checkpoint: Path) -> None:
+def _fill_bert(
+    partial: Path, run: Run, config: MaskedLanguageModelRun, checkpoint: Path, report: Report
+) -> None:
     model = PretrainedBERT(config.model)
     load_module(model, load_player(checkpoint, "model"), checkpoint)
     tokenizer = WordPieceTokenizer.load(run.folder / _TOKENIZER)
     write_model(partial, *write_bert(model, tokenizer.padding))
-    write_wordpiece_tokenizer(partial, tokenizer, config.model.max_length)
+    write_wordpiece_tokenizer(partial, tokenizer, config.model.max_length, config.model.segments)
+    if config.objective.next_sentence and not has_next(config.model):
+        text = "warning: left out: the layer that says whether a sentence follows another"
+        report({"kind": "note", "text": text})
 
 
-def _fill_classifier(
-    partial: Path, run: Run, config: UnderstandingRun, max_length: int, checkpoint: str | None
+def _fill_understander(
+    partial: Path, run: Run, config: UnderstandingRun, shape: BERTConfig, checkpoint: str | None
 ) -> None:
     pipeline = UnderstandingPipeline(run, config, checkpoint, "cpu")
     tokenizer = pipeline.reader.tokenizer
-    kind = config.data.kind
-    if kind != "classification" or not isinstance(tokenizer, WordPieceTokenizer):
-        raise UserError(
-            f"{run.folder}: only classification by a BERT goes to hf, not data.kind={kind}"
-        )
-    write_model(
-        partial, *write_classifier(pipeline.model, tokenizer.padding, pipeline.labels.names)
-    )
-    write_wordpiece_tokenizer(partial, tokenizer, max_length)
+    assert isinstance(tokenizer, WordPieceTokenizer)  # as every BERT's is
+    write_model(partial, *write_understander(pipeline.model, tokenizer.padding, pipeline.labels))
+    write_wordpiece_tokenizer(partial, tokenizer, shape.max_length, shape.segments)
 
 
 def _fill_translator(

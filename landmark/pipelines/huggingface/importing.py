@@ -17,7 +17,14 @@ from landmark.data.running_text.stream import StreamConfig
 from landmark.data.running_text.wordpiece import WordPieceConfig, WordPieceTokenizer
 from landmark.data.translation.parallel_text import ParallelTextConfig
 from landmark.decoding.beam_search import SearchConfig
-from landmark.interop.huggingface.bert import BERT_TYPE, DISTILBERT, ROBERTA, read_bert
+from landmark.interop.huggingface.bert import (
+    BERT_TYPE,
+    DISTILBERT,
+    PRE_NORM,
+    ROBERTA,
+    has_next,
+    read_bert,
+)
 from landmark.interop.huggingface.download import fetch_model
 from landmark.interop.huggingface.folder import (
     CONFIG,
@@ -116,7 +123,7 @@ def _read_bert(folder: Path, config: dict[str, Any], weights: Weights) -> Import
         data=PassageConfig(corpus="files"),
         tokenizer=WordPieceConfig(),
         model=shape,
-        objective=MaskedTokenConfig(next_sentence=shape.segments == 2 and shape.pooler),
+        objective=MaskedTokenConfig(next_sentence=shape.segments == 2 and has_next(shape)),
     )
     return Imported(run, state, tokenizer.to_text(), tuple(notes))
 
@@ -151,6 +158,7 @@ _READERS: dict[str, Callable[[Path, dict[str, Any], Weights], Imported]] = {
     FIRST: _read_gpt,
     BERT_TYPE: _read_bert,
     ROBERTA: _read_bert,
+    PRE_NORM: _read_bert,
     DISTILBERT: _read_bert,
     MARIAN: _read_translator,
     PEGASUS: _read_translator,
