@@ -137,4 +137,4 @@ def _fill_translator(
             "bad_words_ids": [[number] for number in shape.unsaid] or None,
         },
     )
-    write_translation_tokenizer(partial, tokenizer, shape.max_length)
+    write_translation_tokenizer(partial, tokenizer, shape.max_length, config.data.languages)

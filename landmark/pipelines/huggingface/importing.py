@@ -132,6 +132,11 @@ def _read_translator(folder: Path, config: dict[str, Any], weights: Weights) -> 
     tokenizer = read_translation_tokenizer(folder, config["model_type"])
     shape, state = read_translator(config, weights)
     _check_sizes(folder, len(tokenizer), shape.vocab_size)
+    if tokenizer.tags:
+        raise UserError(
+            f"{folder}: an exported translator into several languages ({', '.join(tokenizer.tags)})"
+            " cannot be imported again"
+        )
     for key, own in (("decoder_start_token_id", tokenizer.begin), ("eos_token_id", tokenizer.end)):
         if config.get(key, own) != own:
             raise UserError(

@@ -147,9 +147,12 @@ def test_a_translator_of_ours_is_the_same_with_them(norm, kind, positions, width
         for parameter in model.parameters():
             parameter.add_(torch.randn_like(parameter) * 0.2)
     write_model(tmp_path, *write_translator(model, begin=1, end=2, padding=0))
-    theirs = transformers.AutoModelForSeq2SeqLM.from_pretrained(tmp_path).eval()
+    theirs, facts = transformers.AutoModelForSeq2SeqLM.from_pretrained(
+        tmp_path, output_loading_info=True
+    )
     assert type(theirs).__name__ == kind
-    assert_same_logits(model, theirs)
+    assert not facts["missing_keys"]
+    assert_same_logits(model, theirs.eval())
     shape, state = read_translator(read_config(tmp_path), read_weights(tmp_path))
     assert (shape.norm, shape.positions) == (norm, "sinusoidal-halves")
     again = Translator(shape).eval()

@@ -248,7 +248,7 @@ def test_the_page_is_as_difficult_as_it_says():
 
 def test_an_exported_vocabulary_of_a_translator_is_ours_again(tmp_path):
     ours = SubwordTokenizer.train(LINES, TokenizerConfig(vocab_size=300))
-    write_translation_tokenizer(tmp_path, ours, 64)
+    write_translation_tokenizer(tmp_path, ours, 64, ("en", "de"))
     for kind in ("marian", "pegasus"):
         again = read_translation_tokenizer(tmp_path, kind)
         assert again.to_text() == ours.to_text()

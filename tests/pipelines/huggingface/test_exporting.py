@@ -8,8 +8,12 @@ import torch
 import transformers
 
 from landmark.core.errors import UserError
+from landmark.data.tokenizer import SubwordTokenizer, TokenizerConfig
 from landmark.engine.run import Run
+from landmark.interop.huggingface.export import write_model, write_translation_tokenizer
+from landmark.interop.huggingface.marian import write_translator
 from landmark.layers.packing import Packing
+from landmark.models.transformer.translator import TransformerConfig, Translator
 from landmark.pipelines.filling import FillingPipeline
 from landmark.pipelines.huggingface.importing import import_model
 from landmark.pipelines.loading import load
@@ -171,12 +175,30 @@ def test_a_translator_of_ours_translates_the_same_with_them(norm, tiny, tmp_path
     assert decoded == DIFFICULT
     again = load(import_model(str(folder), tmp_path / "again"))
     assert again.config.model.norm == norm
+    assert again.config.data.languages == ("en", "de")
     assert again.tokenizer.encode(DIFFICULT) == pipeline.tokenizer.encode(DIFFICULT)
     sentences = ["The old woman reads a good book.", "a dog"]
     for ours, theirs in zip(
         pipeline.translate(sentences, beam=1), again.translate(sentences, beam=1), strict=True
     ):
         assert ours.text == theirs.text
+
+
+def test_a_translator_into_several_languages_is_told_which_by_a_tag(tmp_path):
+    tokenizer = SubwordTokenizer.train(LINES, TokenizerConfig(vocab_size=300), ("de", "fr"))
+    torch.manual_seed(4)
+    shape = TransformerConfig(
+        vocab_size=len(tokenizer), hidden_size=16, inner_size=16, num_heads=2, norm="pre"
+    )
+    write_model(tmp_path, *write_translator(Translator(shape), 1, 2, 0))
+    write_translation_tokenizer(tmp_path, tokenizer, 64, ("en", "de"))
+    theirs = transformers.AutoTokenizer.from_pretrained(tmp_path)
+    (source,) = tokenizer.encode(["A dog runs."])
+    for language in tokenizer.tags:
+        given = theirs(f"<2{language}>A dog runs.")["input_ids"]
+        assert given == [tokenizer.tag(language), *source, tokenizer.end]
+    with pytest.raises(UserError, match=r"several languages \(de, fr\) cannot be imported again"):
+        import_model(str(tmp_path), tmp_path / "run")
 
 
 @pytest.fixture(scope="module", params=["Bert", "RobertaPreLayerNorm"])
