@@ -235,11 +235,12 @@ def test_a_fine_tuned_bert_classifies_the_same_with_them(body, tmp_path):
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     model = transformers.AutoModelForSequenceClassification.from_pretrained(folder).eval()
     assert type(model).__name__ == f"{body[1]}ForSequenceClassification"
-    for text in ("A dog runs.", "le café"):
-        with torch.inference_mode():
-            chances = model(**tokenizer(text, return_tensors="pt")).logits[0].softmax(0)
-        (ours,) = pipeline.predict(pipeline.examples_of([text]))
-        theirs = {model.config.id2label[n]: chance for n, chance in enumerate(chances.tolist())}
+    texts = ["A dog runs.", "le café", "the quick brown fox jumps over the lazy dog"]
+    with torch.inference_mode():
+        padded = tokenizer(texts, return_tensors="pt", padding=True)
+        chances = model(**padded).logits.softmax(1).tolist()
+    for ours, row in zip(pipeline.predict(pipeline.examples_of(texts)), chances, strict=True):
+        theirs = {model.config.id2label[n]: chance for n, chance in enumerate(row)}
         assert ours.probabilities == pytest.approx(theirs, abs=1e-5)
         assert ours.probabilities.keys() == {"bad", "good", "odd"}
 
