@@ -57,7 +57,9 @@ def hf(
         str, typer.Option(help="A model of the Hub: its branch, tag or commit.")
     ] = "main",
 ) -> None:
-    """Make a run of a GPT-2, GPT, BERT, RoBERTa, DistilBERT or Marian model; prints its folder."""
+    """Make a run of a GPT-2, GPT, BERT, RoBERTa, DistilBERT or Marian model, or of what `landmark
+    export --to hf` wrote; prints its folder.
+    """
     from landmark.cli.progress import Downloads
     from landmark.pipelines.huggingface.importing import import_model
 

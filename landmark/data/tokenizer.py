@@ -130,6 +130,13 @@ class SubwordTokenizer:
             raise UserError(f"the vocabulary has no tag for the language {language!r}")
         return int(number)
 
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The languages that tags ask for, in the order of their numbers."""
+        special = sorted(self.backend.get_added_tokens_decoder().items())
+        names = (token.content for _, token in special)
+        return tuple(name[2:-1] for name in names if name.startswith("<2"))
+
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """Each text as numbers, without <s> and </s>."""
         encodings = self.backend.encode_batch_fast(

@@ -49,7 +49,7 @@ add_system(
 
 
 def _small(data: PassageConfig, max_steps: int) -> MaskedLanguageModelRun:
-    """A BERT that one core trains in less than an hour.
+    """A BERT that one core trains in about an hour.
 
     Pre-norm takes a high rate at once; small updates and a narrow feed-forward network (a third
     faster than the paper's ratio) learn more in the same time. Attention weights are not dropped,
@@ -89,7 +89,7 @@ def _small(data: PassageConfig, max_steps: int) -> MaskedLanguageModelRun:
 @recipe(
     "bert-reading",
     system="bert",
-    summary="a small BERT on War and Peace, Shakespeare and task texts, 40 minutes on a core",
+    summary="a small BERT on War and Peace, Shakespeare and task texts, an hour on a core",
 )
 def bert_reading() -> MaskedLanguageModelRun:
     return _small(PassageConfig(corpus="reading", validation=0.02), max_steps=4500)

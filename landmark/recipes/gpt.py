@@ -155,8 +155,8 @@ def gpt_stdlib() -> LanguageModelRun:
 
 @recipe(
     "gpt-reading",
-    system="gpt",
-    summary="novels, plays and sentences: what to fine-tune from, as the GPT paper did",
+    system="gpt2",
+    summary="novels, plays and sentences: what to fine-tune from; pre-norm, unlike the GPT paper's",
 )
 def gpt_reading() -> LanguageModelRun:
     return _small(

@@ -44,6 +44,13 @@ from landmark.recipes.catalog import (
     add_system,
     recipe,
 )
+from landmark.recipes.fine_tuning import (
+    INITIAL,
+    adopt_reader,
+    copy_initial,
+    load_initial,
+    open_origin,
+)
 
 Model = RecurrentLanguageModelConfig | GPTConfig
 
@@ -63,11 +70,9 @@ class LanguageModelRun(RunConfig):
     batches: StreamConfig = dataclasses.field(default_factory=StreamConfig)
 
     @model_validator(mode="after")
-    def _takes_no_more(self) -> "LanguageModelRun":
-        if self.init_from:
-            raise ValueError("init_from: only translators are fine-tuned: leave it out")
+    def _fits_together(self) -> "LanguageModelRun":
         if isinstance(self.model, GPTConfig):
-            if self.batches.length > self.model.max_length:
+            if self.batches.length > self.model.max_length and not self.init_from:
                 raise ValueError(
                     f"batches.length {self.batches.length} is more than the context, "
                     f"model.max_length {self.model.max_length}"
@@ -87,19 +92,44 @@ def build_model(config: Model) -> RecurrentLanguageModel | GPT:
 
 def prepare(config: LanguageModelRun, folder: Path, report: Report) -> LanguageModelRun:
     """Tokenizer and tokens into the run folder; the model's vocabulary is the tokenizer's."""
+    if config.init_from:
+        config = _adopt(config, report)
     size = prepare_text(config.data, config.tokenizer, folder, config.batches.length, report)
     wanted = config.model.vocab_size
     if wanted not in (None, size):
         raise UserError(
             f"the vocabulary does not match: model.vocab_size is {wanted}, the tokenizer has {size}"
         )
+    if config.init_from:
+        copy_initial(config.init_from, folder)
     return dataclasses.replace(config, model=dataclasses.replace(config.model, vocab_size=size))
+
+
+def _adopt(config: LanguageModelRun, report: Report) -> LanguageModelRun:
+    """The shape and vocabulary of the run to begin from, and windows that its context holds."""
+    wanted = config.tokenizer.kind
+    config = adopt_reader(config, open_origin(config))
+    tokenizer = load_tokenizer(Path(str(config.tokenizer.file)))
+    kind = "characters" if isinstance(tokenizer, CharacterTokenizer) else "subwords"
+    if kind != wanted:
+        needed = f"tokenizer.kind={kind}" + " data.apart=false" * (kind == "characters")
+        raise UserError(
+            f"{config.init_from}: reads {kind}, not {wanted}: to go on with it set {needed}"
+        )
+    longest = getattr(config.model, "max_length", config.batches.length)
+    if config.batches.length <= longest:
+        return config
+    text = f"windows of {longest} tokens: the context of {config.init_from} is no longer"
+    report({"kind": "note", "text": text})
+    return dataclasses.replace(config, batches=dataclasses.replace(config.batches, length=longest))
 
 
 def assemble(config: LanguageModelRun, folder: Path, device: torch.device) -> Assembly:
     """Model, objective, optimiser and loaders of a prepared run."""
     torch.manual_seed(config.seed)
     model = build_model(config.model).to(device)
+    if config.init_from:
+        load_initial(model, folder)
     tokenizer = load_tokenizer(folder / "tokenizer.json")
     training, validation = _samples(config, folder, document_beginning(config.data, tokenizer))
     kind = NextTokenObjective if isinstance(model, GPT) else StreamObjective
@@ -131,8 +161,9 @@ TASKS.add(
         lambda config: data_digest(config.data),
         prepare,
         assemble,
-        prepared=("tokenizer.json", "data"),
+        prepared=("tokenizer.json", "data", INITIAL),
         assets=("tokenizer.json",),
+        resolved=("batches.length",),
     ),
 )
 

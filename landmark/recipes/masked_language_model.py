@@ -23,6 +23,13 @@ from landmark.models.transformer.bert import BERTConfig, PretrainedBERT
 from landmark.objectives.masked_token import MaskedTokenObjective
 from landmark.recipes.assembly import assemble_one
 from landmark.recipes.catalog import TASKS, Assembly, RunConfig, Task
+from landmark.recipes.fine_tuning import (
+    INITIAL,
+    adopt_reader,
+    copy_initial,
+    load_initial,
+    open_origin,
+)
 
 MASKED_LANGUAGE_MODEL = "masked-language-model"
 _SHORTEST = 8  # tokens that a text must have room for
@@ -41,20 +48,30 @@ class MaskedLanguageModelRun(RunConfig):
 
     @model_validator(mode="after")
     def _fits_together(self) -> "MaskedLanguageModelRun":
-        if self.init_from:
-            raise ValueError("init_from: pretraining begins from nothing: leave it out")
-        if self.model.max_length < _SHORTEST:
-            raise ValueError(f"model.max_length: must be at least {_SHORTEST} to pretrain")
-        if self.objective.next_sentence and self.model.segments != 2:
-            raise ValueError(
-                "objective.next_sentence: a model must tell two segments apart: set "
-                "model.segments=2, or objective.next_sentence=false"
-            )
+        if fault := _misfit(self.model, self.objective):
+            raise ValueError(fault)
         return self
+
+
+def _misfit(model: BERTConfig, objective: MaskedTokenConfig) -> str | None:
+    """Why a network cannot be pretrained in this way, if it cannot."""
+    if model.max_length < _SHORTEST:
+        return f"model.max_length: must be at least {_SHORTEST} to pretrain"
+    if objective.next_sentence and model.segments != 2:
+        return (
+            "objective.next_sentence: a model must tell two segments apart: set "
+            "model.segments=2, or objective.next_sentence=false"
+        )
+    return None
 
 
 def prepare(config: MaskedLanguageModelRun, folder: Path, report: Report) -> MaskedLanguageModelRun:
     """Tokenizer and tokens into the run folder; the model's vocabulary is the tokenizer's."""
+    if config.init_from:
+        old: MaskedLanguageModelRun = open_origin(config)
+        if fault := _misfit(old.model, config.objective):
+            raise UserError(f"{config.init_from}: {fault}")
+        config = adopt_reader(config, old)
     in_pairs = config.objective.next_sentence
     room = config.model.max_length - separators(config.objective)
     size = prepare_passages(
@@ -70,6 +87,8 @@ def prepare(config: MaskedLanguageModelRun, folder: Path, report: Report) -> Mas
         raise UserError(
             f"the vocabulary does not match: model.vocab_size is {wanted}, the tokenizer has {size}"
         )
+    if config.init_from:
+        copy_initial(config.init_from, folder)
     return dataclasses.replace(config, model=dataclasses.replace(config.model, vocab_size=size))
 
 
@@ -78,6 +97,8 @@ def assemble(config: MaskedLanguageModelRun, folder: Path, device: torch.device)
     tokenizer = WordPieceTokenizer.load(folder / "tokenizer.json")
     torch.manual_seed(config.seed)
     model = PretrainedBERT(config.model).to(device)
+    if config.init_from:
+        load_initial(model, folder)
     training, validation = (
         MaskedSamples(
             TokenStore(folder / "data" / split, verify=True),
@@ -102,7 +123,7 @@ TASKS.add(
         lambda config: data_digest(config.data),
         prepare,
         assemble,
-        prepared=("tokenizer.json", "data"),
+        prepared=("tokenizer.json", "data", INITIAL),
         assets=("tokenizer.json",),
     ),
 )

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from landmark.core.configuration import as_values
 from landmark.core.errors import UserError
 from landmark.core.runtime import derive_seed
 from landmark.data.running_text.character import TextTokenizer, load_tokenizer
@@ -18,15 +17,13 @@ from landmark.engine.run import Run
 from landmark.engine.session import MODEL, load_player
 from landmark.models.transformer.bert import BERTConfig
 from landmark.models.understanding import BodyConfig, Understander
-from landmark.recipes.fine_tuning import INITIAL
+from landmark.recipes.fine_tuning import INITIAL, take_shape
 from landmark.recipes.training import check_assets, load_config
 
 if TYPE_CHECKING:
     from landmark.recipes.understanding import UnderstandingRun
 
 _TASKS = ("masked-language-model", "language-model")
-_NO_SHAPE = ("dropout", "attention_dropout", "activation_checkpointing")
-"""Settings of a model that are no part of its shape."""
 
 
 def load_vocabulary(path: Path) -> TextTokenizer | WordPieceTokenizer:
@@ -38,15 +35,14 @@ def adopt_body(config: "UnderstandingRun", folder: Path) -> "UnderstandingRun":
     """Take the shape and the vocabulary of the pretrained run, which goes into the run folder."""
     run, old = _open(config)
     tokenizer = load_vocabulary(run.folder / "tokenizer.json")
-    shape, wanted = as_values(old.model), as_values(config.model)
     if len(tokenizer) != old.model.vocab_size:
         raise UserError(
             f"{run.folder}: the vocabulary does not match: the model has {old.model.vocab_size} "
             f"entries, tokenizer.json has {len(tokenizer)}"
         )
-    changed = {key: wanted[key] for key in _NO_SHAPE if key in shape and key in wanted}
     more = 0 if isinstance(old.model, BERTConfig) else NEW_ENTRIES
-    model = dataclasses.replace(old.model, **changed, vocab_size=old.model.vocab_size + more)
+    shape = take_shape(old.model, config.model)
+    model = dataclasses.replace(shape, vocab_size=old.model.vocab_size + more)
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer.save(folder / "tokenizer.json")
     return dataclasses.replace(config, model=model)

@@ -314,3 +314,19 @@ def test_the_recipe_of_a_run_names_versions_seed_and_threads(tiny_run):
     assert values["environment"]["torch"] == torch.__version__
     assert re.fullmatch("[0-9a-f]{16}", values["identity"])
     assert values["model"]["vocab_size"] == 500
+
+
+def test_a_gpt_and_a_bert_are_trained_further_on_a_text(
+    command, mistake, pretrained_runs, tmp_path
+):
+    (tmp_path / "text.txt").write_text("the old man reads a book .\n\nnot very good .\n\n" * 20)
+    steps = ["trainer.max_steps=2", "trainer.validate_every=2", "threads=1"]
+    for name, other in (("gpt", "bert"), ("bert", "gpt")):
+        run = tmp_path / name
+        words = ["train", name, "--text", tmp_path / "text.txt", "--run", run, *steps]
+        answer = command(*words, "--init-from", pretrained_runs[name])
+        assert (answer.code, answer.out) == (0, f"{run}\n")
+        words[words.index(run)] = tmp_path / "none"
+        said = mistake(*words, "--init-from", pretrained_runs[other])
+        assert said.startswith(f"{pretrained_runs[other]}: is a run of task ")
+        assert not (tmp_path / "none").exists()

@@ -25,6 +25,7 @@ def export(
     """Write a run's model for another library, with what using it needs; prints the folder."""
     # Before torch is there: what its exporter murmurs about shapes is not for a user.
     os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
+    from landmark.cli.progress import Downloads
     from landmark.engine.run import Run
     from landmark.pipelines.image.exported import export_network
     from landmark.pipelines.translation.exported import export_run
@@ -36,4 +37,5 @@ def export(
     if isinstance(config, ImageClassificationRun):
         print(export_network(opened, config, to, int8=int8, output=output, checkpoint=checkpoint))
     else:
-        print(export_run(run, to, int8=int8, output=output, checkpoint=checkpoint))
+        report = Downloads().report
+        print(export_run(run, to, int8=int8, output=output, checkpoint=checkpoint, report=report))

@@ -68,6 +68,11 @@ class SentencePieceTokenizer(SubwordTokenizer):
             raise UserError(f"the vocabulary has no tag for the language {language!r}")
         return self.vocabulary[token]
 
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """None are put before a text here: it may begin with one itself."""
+        return ()
+
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """Texts of the source language; one may begin with a tag, as `>>fra<<`."""
         return [self._encode(self._source, text) for text in texts]

@@ -2,12 +2,15 @@
 
 RoBERTa counts places from the padding token's number on, so its first rows of positions are never
 read; DistilBERT has neither segments nor a pooler. Both are a BERT of ours, and go out as one.
+RoBERTa-PreLayerNorm is a RoBERTa with pre-norm and a last norm: a pre-norm BERT goes out as one,
+without the layer that says whether a segment follows, which has no place there.
 A folder may lack what its task did not need: without a pooler ours has none, without the
 next-sentence layer ours has no opinion (zeros), and without the layers that guess hidden tokens
 ours begins them anew.
 """
 
-from collections.abc import Mapping, Sequence
+import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -26,10 +29,12 @@ from landmark.interop.huggingface.correspondence import (
 )
 from landmark.interop.huggingface.folder import CONFIG, Weights
 from landmark.models.transformer.bert import BERTConfig, PretrainedBERT
-from landmark.models.understanding import Understander
 
 BERT_TYPE, ROBERTA, DISTILBERT = "bert", "roberta", "distilbert"
+PRE_NORM = "roberta-prelayernorm"
+_COUNTED = (ROBERTA, PRE_NORM)  # their places are counted from behind the padding token's number
 _EPSILON = 1e-12  # where config.json does not say
+_PLACES = "embeddings.position_embeddings.weight"
 _ATTENTION = tuple(f"attention.self.{name}" for name in ("query", "key", "value"))
 _LAYERS = {
     "attention.input": _ATTENTION,
@@ -38,6 +43,11 @@ _LAYERS = {
     "feedforward.expand": "intermediate.dense",
     "feedforward.contract": "output.dense",
     "around_feedforward.norm": "output.LayerNorm",
+}
+_PRE_NORM_LAYERS = {
+    **_LAYERS,
+    "around_attention.norm": "attention.LayerNorm",
+    "around_feedforward.norm": "intermediate.LayerNorm",
 }
 _DISTILLED_LAYERS = {
     "attention.input": ("attention.q_lin", "attention.k_lin", "attention.v_lin"),
@@ -55,16 +65,19 @@ _HEADS = {
     ROBERTA: {"transform": "lm_head.dense", "norm": "lm_head.layer_norm"},
     DISTILBERT: {"transform": "vocab_transform", "norm": "vocab_layer_norm"},
 }
+_HEADS[PRE_NORM] = _HEADS[ROBERTA]
 _BIAS = {
     BERT_TYPE: "cls.predictions.bias",
     ROBERTA: "lm_head.bias",
     DISTILBERT: "vocab_projector.bias",
 }
+_BIAS[PRE_NORM] = _BIAS[ROBERTA]
 _COPIES = {
     BERT_TYPE: "cls.predictions.decoder",
     ROBERTA: "lm_head.decoder",
     DISTILBERT: "vocab_projector",
 }
+_COPIES[PRE_NORM] = _COPIES[ROBERTA]
 _WANTED = {
     "hidden_act": ("gelu",),
     "activation": ("gelu",),
@@ -86,7 +99,7 @@ def read_bert(
     shape = _shape(config, where, kind, has_pooler="pooler.dense.weight" in weights)
     with torch.device("meta"):
         shapes = shapes_of(PretrainedBERT(shape))
-    if kind == ROBERTA:
+    if kind in _COUNTED:
         _cut_positions(weights, number(config, where, "pad_token_id", 1) + 1)
     state = gather(_body(shape, kind), shapes, weights)
     guesses = _heads(kind)
@@ -108,10 +121,14 @@ def read_bert(
 
 def _plain(name: str, kind: str) -> str:
     """A name without the model's own, and with today's words for a norm's two tensors."""
-    name = name.removeprefix(f"{kind}.")
+    name = name.removeprefix(_prefix(kind))
     for old, new in (("gamma", "weight"), ("beta", "bias")):
         name = name.replace(f"LayerNorm.{old}", f"LayerNorm.{new}")
     return name
+
+
+def _prefix(kind: str) -> str:
+    return f"{kind.replace('-', '_')}."
 
 
 def _shape(config: Mapping[str, Any], where: str, kind: str, has_pooler: bool) -> BERTConfig:
@@ -121,7 +138,7 @@ def _shape(config: Mapping[str, Any], where: str, kind: str, has_pooler: bool) -
     if not heads or width % heads:
         raise UserError(f"{where}: {heads} heads do not divide a width of {width}")
     places = number(config, where, "max_position_embeddings", 512)
-    if kind == ROBERTA:
+    if kind in _COUNTED:
         places -= number(config, where, "pad_token_id", 1) + 1
     return BERTConfig(
         vocab_size=number(config, where, "vocab_size"),
@@ -132,6 +149,7 @@ def _shape(config: Mapping[str, Any], where: str, kind: str, has_pooler: bool) -
         max_length=places,
         segments=0 if distilled else number(config, where, "type_vocab_size", 2),
         pooler=has_pooler,
+        norm="pre" if kind == PRE_NORM else "post",
         dropout=share(config, "dropout" if distilled else "hidden_dropout_prob"),
         epsilon=_EPSILON if distilled else config.get("layer_norm_eps", _EPSILON),
         attention_dropout=share(
@@ -142,26 +160,24 @@ def _shape(config: Mapping[str, Any], where: str, kind: str, has_pooler: bool) -
 
 def _cut_positions(weights: Weights, unread: int) -> None:
     """Take away the first places, which are counted but never read."""
-    name = "embeddings.position_embeddings.weight"
-    if name in weights:
-        weights.tensors[name] = weights.tensors[name][unread:]
+    if _PLACES in weights:
+        weights.tensors[_PLACES] = weights.tensors[_PLACES][unread:]
 
 
 def _body(shape: BERTConfig, kind: str) -> list[Part]:
     parts = [
         Part("bert.embedding.weight", ("embeddings.word_embeddings.weight",)),
-        Part("bert.position.weight", ("embeddings.position_embeddings.weight",)),
+        Part("bert.position.weight", (_PLACES,)),
     ]
     if shape.segments:
         parts.append(Part("bert.segment.weight", ("embeddings.token_type_embeddings.weight",)))
     parts += layers({"embedding_norm": "embeddings.LayerNorm"}, "bert.", "")
-    table, stack = (
-        (_DISTILLED_LAYERS, "transformer.layer")
-        if kind == DISTILBERT
-        else (_LAYERS, "encoder.layer")
-    )
+    table = {DISTILBERT: _DISTILLED_LAYERS, PRE_NORM: _PRE_NORM_LAYERS}.get(kind, _LAYERS)
+    stack = "transformer.layer" if kind == DISTILBERT else "encoder.layer"
     for block in range(shape.num_layers):
         parts += layers(table, f"bert.blocks.{block}.", f"{stack}.{block}.")
+    if shape.norm == "pre":
+        parts += layers({"norm": "LayerNorm"}, "bert.", "")
     if shape.pooler:
         parts += layers({"pooler": "pooler.dense"}, "bert.", "")
     return parts
@@ -200,50 +216,47 @@ def _leave_tasks(weights: Weights, notes: list[str]) -> None:
 
 
 def write_bert(model: PretrainedBERT, padding: int) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """Our model as config.json and weights: BertForPreTraining, or for masked tokens alone."""
+    """Our model as config.json and weights: with all its heads, or for masked tokens alone."""
     shape = model.config
     state = dict(model.named_parameters())
-    tensors = _write_body(shape, state) | scatter(_heads(BERT_TYPE), state)
-    if shape.pooler:
+    tensors = write_body(shape, state, padding) | scatter(_heads(_kind(shape)), state)
+    if has_next(shape):
         tensors |= scatter(_NEXT, state)
-    kind = "BertForPreTraining" if shape.pooler else "BertForMaskedLM"
-    return _config(shape, kind, padding), tensors
+    task = "ForPreTraining" if has_next(shape) else "ForMaskedLM"
+    return write_config(shape, task, padding), tensors
 
 
-def write_classifier(
-    model: Understander, padding: int, labels: Sequence[str]
-) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """A BERT that was fine-tuned to tell classes apart: BertForSequenceClassification."""
-    shape = model.config
-    if not isinstance(shape, BERTConfig) or not shape.pooler:
-        raise UserError("only a BERT with a pooler goes to hf as a classifier")
-    state = {f"bert.{name}": parameter for name, parameter in model.body.named_parameters()}
-    tensors = _write_body(shape, state)
-    tensors["classifier.weight"] = model.head.weight.detach().float().clone()
-    tensors["classifier.bias"] = model.head.bias.detach().float().clone()
-    names = {
-        "id2label": {str(number): label for number, label in enumerate(labels)},
-        "label2id": {label: number for number, label in enumerate(labels)},
-    }
-    return _config(shape, "BertForSequenceClassification", padding) | names, tensors
+def has_next(shape: BERTConfig) -> bool:
+    """Whether the layer that says whether a segment follows has a place with them."""
+    return shape.pooler and shape.norm == "post"
 
 
-def _write_body(shape: BERTConfig, state: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    if shape.norm == "pre":
-        raise UserError(
-            "Hugging Face's BERT has its norms after each sub-layer; this run has model.norm=pre: "
-            "it cannot be exported to hf"
-        )
-    tensors = {f"bert.{n}": t for n, t in scatter(_body(shape, BERT_TYPE), state).items()}
+def write_body(
+    shape: BERTConfig, state: Mapping[str, Tensor], padding: int, pooler: bool = True
+) -> dict[str, Tensor]:
+    """The weights below any head, by their names; a task may have no use for the pooler."""
+    kind = _kind(shape)
+    parts = _body(dataclasses.replace(shape, pooler=shape.pooler and pooler), kind)
+    tensors = scatter(parts, state)
     if not shape.segments:  # theirs always adds a segment: one of zeros
-        tensors["bert.embeddings.token_type_embeddings.weight"] = torch.zeros(1, shape.hidden_size)
-    return tensors
+        tensors["embeddings.token_type_embeddings.weight"] = torch.zeros(1, shape.hidden_size)
+    if kind in _COUNTED:
+        unread = torch.zeros(padding + 1, shape.hidden_size)
+        tensors[_PLACES] = torch.cat((unread, tensors[_PLACES]))
+    return {_prefix(kind) + name: tensor for name, tensor in tensors.items()}
 
 
-def _config(shape: BERTConfig, architecture: str, padding: int) -> dict[str, Any]:
+def _kind(shape: BERTConfig) -> str:
+    return PRE_NORM if shape.norm == "pre" else BERT_TYPE
+
+
+def write_config(shape: BERTConfig, task: str, padding: int) -> dict[str, Any]:
+    """config.json of a model that `task` names as the end of its class's name."""
+    kind = _kind(shape)
+    family = "RobertaPreLayerNorm" if kind == PRE_NORM else "Bert"
     return {
-        "architectures": [architecture],
-        "model_type": BERT_TYPE,
+        "architectures": [family + task],
+        "model_type": kind,
         "vocab_size": shape.vocab_size,
         "hidden_size": shape.hidden_size,
         "num_hidden_layers": shape.num_layers,
@@ -252,10 +265,12 @@ def _config(shape: BERTConfig, architecture: str, padding: int) -> dict[str, Any
         "hidden_act": "gelu",
         "hidden_dropout_prob": shape.dropout,
         "attention_probs_dropout_prob": shape.attention_dropout,
-        "max_position_embeddings": shape.max_length,
+        "max_position_embeddings": shape.max_length + (padding + 1 if kind in _COUNTED else 0),
         "type_vocab_size": max(1, shape.segments),
         "layer_norm_eps": shape.epsilon,
         "pad_token_id": padding,
+        "bos_token_id": None,
+        "eos_token_id": None,
         "tie_word_embeddings": True,
         "dtype": "float32",
     }

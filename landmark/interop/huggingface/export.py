@@ -70,21 +70,32 @@ def _of_characters(tokenizer: CharacterTokenizer) -> Tokenizer:
     return backend
 
 
-def write_wordpiece_tokenizer(folder: Path, tokenizer: WordPieceTokenizer, max_length: int) -> None:
-    """BERT's vocabulary, with [CLS] and [SEP] put around texts and pairs of them."""
+def write_wordpiece_tokenizer(
+    folder: Path, tokenizer: WordPieceTokenizer, max_length: int, segments: int
+) -> None:
+    """BERT's vocabulary, with [CLS] and [SEP] put around texts and pairs of them.
+
+    A model that tells no segments apart has both texts of a pair in the first.
+    """
     backend, roles = _copy(tokenizer.backend), tokenizer.roles
     first, between = roles["class"], roles["separator"]
+    second = min(1, max(0, segments - 1))
     backend.post_processor = processors.TemplateProcessing(
         single=f"{first} $A {between}",
-        pair=f"{first} $A {between} $B:1 {between}:1",
+        pair=f"{first} $A {between} $B:{second} {between}:{second}",
         special_tokens=[(first, tokenizer.begin), (between, tokenizer.separator)],
     )
     names = ["input_ids", "token_type_ids", "attention_mask"]
-    _write(folder, backend, roles, max_length, names)
+    _write(folder, backend, roles, max_length, {"model_input_names": names})
 
 
-def write_translation_tokenizer(folder: Path, tokenizer: SubwordTokenizer, max_length: int) -> None:
-    """A translator's vocabulary: a space before each text, and its end after it."""
+def write_translation_tokenizer(
+    folder: Path, tokenizer: SubwordTokenizer, max_length: int, languages: tuple[str, str]
+) -> None:
+    """A translator's vocabulary: a space before each text, and its end after it.
+
+    `languages`: of the source and (where there is no tag for it) of the target.
+    """
     if isinstance(tokenizer, SentencePieceTokenizer):
         _write_marian(folder, tokenizer, max_length)
         return
@@ -95,7 +106,8 @@ def write_translation_tokenizer(folder: Path, tokenizer: SubwordTokenizer, max_l
         single=f"$A {END}", special_tokens=[(END, tokenizer.end)]
     )
     roles = {"begin": BEGIN, "end": END, "padding": PADDING, "unknown": UNKNOWN}
-    _write(folder, backend, roles, max_length)
+    more = dict(zip(("source_lang", "target_lang"), languages, strict=True))
+    _write(folder, backend, roles, max_length, more)
 
 
 def _write_marian(folder: Path, tokenizer: SentencePieceTokenizer, max_length: int) -> None:
@@ -112,14 +124,15 @@ def _write(
     backend: Tokenizer,
     roles: Mapping[str, str],
     max_length: int,
-    inputs: list[str] | None = None,
+    more: Mapping[str, Any] | None = None,
 ) -> None:
     write_durably(folder / WHOLE, backend.to_str(pretty=False).encode())
     settings = {
         "tokenizer_class": _GENERAL,
         "model_max_length": max_length,
         "clean_up_tokenization_spaces": False,
-        "model_input_names": inputs or ["input_ids", "attention_mask"],
+        "model_input_names": ["input_ids", "attention_mask"],
+        **(more or {}),
     }
     _write_json(
         folder / SETTINGS, {**settings, **{ROLES[role]: token for role, token in roles.items()}}

@@ -3,11 +3,12 @@
 Marian is post-norm with scaled embeddings, one matrix for both languages and the output, a bias on
 the logits, and a table of positions with all sines before all cosines. Ours has sines and cosines
 in turn, which is the same up to the order of the hidden units: going out, they are reordered.
-Their decoder begins with the padding token, which is then never said.
+Their decoder begins with the padding token, which is then never said. Pegasus, made to summarise,
+is the same with pre-norm and a last norm for each stack: a pre-norm translator of ours goes as one.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -25,9 +26,11 @@ from landmark.interop.huggingface.correspondence import (
 )
 from landmark.interop.huggingface.folder import CONFIG, Weights
 from landmark.layers.feedforward import ActivationName
+from landmark.layers.position import SinusoidalPosition
 from landmark.models.transformer.translator import TransformerConfig, Translator
 
-MARIAN = "marian"
+MARIAN, PEGASUS = "marian", "pegasus"
+_NORMS: dict[str, Literal["post", "pre"]] = {MARIAN: "post", PEGASUS: "pre"}
 _ACTIVATIONS: dict[str, ActivationName] = {
     "swish": "swish",
     "silu": "swish",
@@ -40,11 +43,13 @@ _WANTED = {
     "scale_embedding": (True,),
     "share_encoder_decoder_embeddings": (True,),
     "tie_word_embeddings": (True,),
-    "normalize_before": (False,),
     "normalize_embedding": (False,),
-    "add_final_layer_norm": (False,),
     "add_bias_logits": (False,),
     "static_position_embeddings": (True,),
+}
+_LAST_NORMS = {
+    "encoder_norm": "model.encoder.layer_norm",
+    "decoder_norm": "model.decoder.layer_norm",
 }
 _SELF = {
     "attention.input": ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"),
@@ -61,19 +66,20 @@ _FEEDFORWARD = {
     "feedforward.contract": "fc2",
     "around_feedforward.norm": "final_layer_norm",
 }
-_BIAS = "final_logits_bias"
+_BIAS, _POSITIONS = "final_logits_bias", "embed_positions.weight"
 
 
-def read_marian(
+def read_translator(
     config: Mapping[str, Any], weights: Weights
 ) -> tuple[TransformerConfig, dict[str, Tensor]]:
     """The shape and the weights of a model of theirs as ours."""
-    where = str(weights.where / CONFIG)
+    where, is_pre = str(weights.where / CONFIG), _NORMS[config["model_type"]] == "pre"
     if "scale_embedding" not in config:
         raise UserError(f"{where}: scale_embedding is not set: only true is supported")
-    demand(config, where, _WANTED)
+    norms = {"normalize_before": (is_pre,), "add_final_layer_norm": (is_pre,)}
+    demand(config, where, {**_WANTED, **norms})
     shape = _shape(config, where)
-    weights.drop("embed_positions.weight")  # written out: a table that we compute
+    _drop_positions(weights, shape)
     with torch.device("meta"):
         shapes = shapes_of(Translator(shape))
     state = gather(_parts(shape), shapes, weights)
@@ -85,6 +91,19 @@ def read_marian(
         weights.drop_copy(f"{copy}.weight", state["target_embedding.weight"])
     weights.finish()
     return shape, state
+
+
+def _drop_positions(weights: Weights, shape: TransformerConfig) -> None:
+    """Forget the tables of positions, which we compute; one of other numbers is refused."""
+    own = _positions(shape)
+    for name in [name for name in weights.tensors if name.endswith(_POSITIONS)]:
+        table = weights.tensors.pop(name).float()
+        if table.shape != own.shape or not torch.allclose(table, own, atol=1e-2):  # half precision
+            raise UserError(f"{weights.where}: {name} is no table of sines and cosines")
+
+
+def _positions(shape: TransformerConfig) -> Tensor:
+    return SinusoidalPosition(shape.max_length, shape.hidden_size, halves=True).table
 
 
 def _shape(config: Mapping[str, Any], where: str) -> TransformerConfig:
@@ -110,7 +129,7 @@ def _shape(config: Mapping[str, Any], where: str) -> TransformerConfig:
         encoder_layers=number(config, where, "encoder_layers"),
         decoder_layers=number(config, where, "decoder_layers"),
         dropout=share(config, "dropout"),
-        norm="post",
+        norm=_NORMS[config["model_type"]],
         activation=_ACTIVATIONS[config.get("activation_function", "gelu")],
         positions="sinusoidal-halves",
         max_length=number(config, where, "max_position_embeddings", 1024),
@@ -126,23 +145,25 @@ def _parts(shape: TransformerConfig) -> list[Part]:
             parts += layers(
                 {**table, **_FEEDFORWARD}, f"{side}.{block}.", f"model.{side}.layers.{block}."
             )
+    if shape.norm == "pre":
+        parts += layers(_LAST_NORMS, "", "")
     return parts
 
 
-def write_marian(
+def write_translator(
     model: Translator, begin: int, end: int, padding: int
 ) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """Our model as config.json and the weights of one of theirs."""
     shape = model.config
-    for key, value in (("norm", "post"), ("tied", "all")):
-        if getattr(shape, key) != value:
-            raise UserError(
-                f"Hugging Face's translators of this kind (Marian) have model.{key}={value}; this "
-                f"run has {getattr(shape, key)}: it cannot be exported to hf"
-            )
+    name = "Marian" if shape.norm == "post" else "Pegasus"
+    if shape.tied != "all":
+        raise UserError(
+            f"Hugging Face's translators of this kind ({name}) have model.tied=all; this run has "
+            f"{shape.tied}: it cannot be exported to hf"
+        )
     if shape.positions == "learned":
         raise UserError(
-            "Hugging Face's translators of this kind (Marian) have sinusoidal positions; this run "
+            f"Hugging Face's translators of this kind ({name}) have sinusoidal positions; this run "
             "has learned ones: it cannot be exported to hf"
         )
     state = {name: parameter.detach() for name, parameter in model.named_parameters()}
@@ -150,6 +171,9 @@ def write_marian(
         state = _reordered(state, shape.hidden_size)
     bias = state.get("output.bias", torch.zeros(shape.vocab_size or 0))
     tensors = {**scatter(_parts(shape), state), _BIAS: bias[None].float().clone()}
+    if shape.norm == "pre":  # Pegasus, unlike Marian, has its table in the file
+        for side in ("encoder", "decoder"):
+            tensors[f"model.{side}.{_POSITIONS}"] = _positions(shape)
     return _config(shape, begin, end, padding), tensors
 
 
@@ -162,7 +186,7 @@ def _reordered(state: Mapping[str, Tensor], width: int) -> dict[str, Tensor]:
     reordered = {}
     for name, tensor in state.items():
         reads = name.endswith(("embedding.weight", "attention.input.weight", "expand.weight"))
-        writes = "attention.output." in name or "contract." in name or ".norm." in name
+        writes = "attention.output." in name or "contract." in name or "norm." in name
         if reads:
             tensor = tensor[:, order]
         reordered[name] = tensor[order] if writes else tensor
@@ -171,9 +195,10 @@ def _reordered(state: Mapping[str, Tensor], width: int) -> dict[str, Tensor]:
 
 def _config(shape: TransformerConfig, begin: int, end: int, padding: int) -> dict[str, Any]:
     names = {ours: theirs for theirs, ours in _ACTIVATIONS.items() if theirs != "silu"}
+    is_post = shape.norm == "post"
     return {
-        "architectures": ["MarianMTModel"],
-        "model_type": MARIAN,
+        "architectures": ["MarianMTModel" if is_post else "PegasusForConditionalGeneration"],
+        "model_type": MARIAN if is_post else PEGASUS,
         "is_encoder_decoder": True,
         "vocab_size": shape.vocab_size,
         "decoder_vocab_size": shape.vocab_size,

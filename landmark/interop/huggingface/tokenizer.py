@@ -5,6 +5,7 @@ the same two files on lower-cased words. BERT: vocab.txt. Marian: source.spm, ta
 vocab.json. A folder says by name which special token does what.
 """
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -29,10 +30,11 @@ from landmark.data.foreign.byte_pairs import (
     read_entries,
 )
 from landmark.data.foreign.sentencepiece import SentencePieceTokenizer
-from landmark.interop.huggingface.bert import BERT_TYPE, DISTILBERT, ROBERTA
+from landmark.data.tokenizer import SubwordTokenizer
+from landmark.interop.huggingface.bert import BERT_TYPE, DISTILBERT, PRE_NORM, ROBERTA
 from landmark.interop.huggingface.folder import read_json, read_optional_json
 from landmark.interop.huggingface.gpt import FIRST, GPT2
-from landmark.interop.huggingface.marian import MARIAN
+from landmark.interop.huggingface.marian import MARIAN, PEGASUS
 
 SETTINGS, NAMES, WHOLE = "tokenizer_config.json", "special_tokens_map.json", "tokenizer.json"
 ROLES = {
@@ -65,7 +67,7 @@ _USUAL = {
     },
     MARIAN: {"end": "</s>", "unknown": "<unk>", "padding": "<pad>"},
 }
-_USUAL[DISTILBERT] = _USUAL[BERT_TYPE]
+_USUAL[DISTILBERT], _USUAL[PRE_NORM] = _USUAL[BERT_TYPE], _USUAL[ROBERTA]
 
 
 def read_roles(folder: Path, kind: str) -> dict[str, str]:
@@ -183,6 +185,30 @@ def _add_later_tokens(backend: Tokenizer, folder: Path) -> None:
             raise UserError(
                 f"{folder}: added_tokens.json numbers {token!r} {number}: no room there"
             )
+
+
+def read_translation_tokenizer(folder: Path, kind: str) -> SubwordTokenizer:
+    """A translator's vocabulary: Marian's own, or one of ours as the export writes it."""
+    if (folder / WHOLE).is_file() and not (folder / "source.spm").is_file():
+        return _read_exported(folder / WHOLE)
+    if kind == PEGASUS:
+        raise UserError(
+            f"{folder}: has no {WHOLE} as landmark exports it: Pegasus' own vocabulary is not "
+            "supported"
+        )
+    return read_marian_tokenizer(folder)
+
+
+def _read_exported(path: Path) -> SubwordTokenizer:
+    """Our own vocabulary without what the export put around it: a space before, an end after."""
+    backend = SubwordTokenizer.load(path).backend
+    if not isinstance(backend.normalizer, normalizers.Prepend):
+        raise UserError(f"{path}: puts no space before a text; was it made by landmark?")
+    table = json.loads(backend.to_str())
+    table |= {"normalizer": None, "post_processor": None}
+    plain = Tokenizer.from_str(json.dumps(table))
+    plain.decoder = decoders.ByteLevel()
+    return SubwordTokenizer(plain)
 
 
 def read_marian_tokenizer(folder: Path) -> SentencePieceTokenizer:

@@ -1,5 +1,6 @@
 """`landmark export --to hf`: a run's model as a folder that `transformers` loads."""
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from landmark.engine.checkpoint import load_module
 from landmark.engine.run import Run
 from landmark.engine.session import load_player
 from landmark.interop.folder import refuse_foreign, write_export
-from landmark.interop.huggingface.bert import write_bert, write_classifier
+from landmark.interop.huggingface.bert import has_next, write_bert
 from landmark.interop.huggingface.export import (
     text_ends,
     write_generation,
@@ -22,7 +23,8 @@ from landmark.interop.huggingface.export import (
     write_wordpiece_tokenizer,
 )
 from landmark.interop.huggingface.gpt import write_gpt
-from landmark.interop.huggingface.marian import write_marian
+from landmark.interop.huggingface.marian import write_translator
+from landmark.interop.huggingface.understander import write_understander
 from landmark.models.transformer.bert import BERTConfig, PretrainedBERT
 from landmark.models.transformer.gpt import GPT, GPTConfig
 from landmark.models.transformer.translator import TransformerConfig, Translator
@@ -34,10 +36,16 @@ from landmark.recipes.training import check_assets, load_config
 from landmark.recipes.translation import TranslationRun
 from landmark.recipes.understanding import UnderstandingRun
 
+Report = Callable[[Mapping[str, Any]], None]
 _TOKENIZER = "tokenizer.json"
 
 
-def export_to_hf(run: Run, folder: Path, checkpoint: str | None = None) -> Path:
+def export_to_hf(
+    run: Run,
+    folder: Path,
+    checkpoint: str | None = None,
+    report: Report = lambda record: None,
+) -> Path:
     """Write a run's model and vocabulary into a folder; one that cannot be there is refused."""
     refuse_foreign(folder.resolve())
     config = load_config(run)
@@ -48,11 +56,11 @@ def export_to_hf(run: Run, folder: Path, checkpoint: str | None = None) -> Path:
         if isinstance(config, LanguageModelRun) and isinstance(config.model, GPTConfig):
             _fill_gpt(partial, run, config.model, source)
         elif isinstance(config, MaskedLanguageModelRun):
-            _fill_bert(partial, run, config, source)
+            _fill_bert(partial, run, config, source, report)
         elif isinstance(config, UnderstandingRun) and isinstance(config.model, BERTConfig):
-            _fill_classifier(partial, run, config, config.model.max_length, checkpoint)
+            _fill_understander(partial, run, config, config.model, checkpoint)
         elif isinstance(config, TranslationRun) and isinstance(config.model, TransformerConfig):
-            _fill_marian(partial, run, config, config.model, source)
+            _fill_translator(partial, run, config, config.model, source)
         else:
             raise UserError(
                 f"{run.folder}: only GPT, BERT and Transformer translators go to hf: this is "
@@ -78,31 +86,30 @@ def _fill_gpt(partial: Path, run: Run, shape: GPTConfig, checkpoint: Path) -> No
     write_text_tokenizer(partial, tokenizer, shape.max_length)
 
 
-def _fill_bert(partial: Path, run: Run, config: MaskedLanguageModelRun, checkpoint: Path) -> None:
+def _fill_bert(
+    partial: Path, run: Run, config: MaskedLanguageModelRun, checkpoint: Path, report: Report
+) -> None:
     model = PretrainedBERT(config.model)
     load_module(model, load_player(checkpoint, "model"), checkpoint)
     tokenizer = WordPieceTokenizer.load(run.folder / _TOKENIZER)
     write_model(partial, *write_bert(model, tokenizer.padding))
-    write_wordpiece_tokenizer(partial, tokenizer, config.model.max_length)
+    write_wordpiece_tokenizer(partial, tokenizer, config.model.max_length, config.model.segments)
+    if config.objective.next_sentence and not has_next(config.model):
+        text = "warning: left out: the layer that says whether a sentence follows another"
+        report({"kind": "note", "text": text})
 
 
-def _fill_classifier(
-    partial: Path, run: Run, config: UnderstandingRun, max_length: int, checkpoint: str | None
+def _fill_understander(
+    partial: Path, run: Run, config: UnderstandingRun, shape: BERTConfig, checkpoint: str | None
 ) -> None:
     pipeline = UnderstandingPipeline(run, config, checkpoint, "cpu")
     tokenizer = pipeline.reader.tokenizer
-    kind = config.data.kind
-    if kind != "classification" or not isinstance(tokenizer, WordPieceTokenizer):
-        raise UserError(
-            f"{run.folder}: only classification by a BERT goes to hf, not data.kind={kind}"
-        )
-    write_model(
-        partial, *write_classifier(pipeline.model, tokenizer.padding, pipeline.labels.names)
-    )
-    write_wordpiece_tokenizer(partial, tokenizer, max_length)
+    assert isinstance(tokenizer, WordPieceTokenizer)  # as every BERT's is
+    write_model(partial, *write_understander(pipeline.model, tokenizer.padding, pipeline.labels))
+    write_wordpiece_tokenizer(partial, tokenizer, shape.max_length, shape.segments)
 
 
-def _fill_marian(
+def _fill_translator(
     partial: Path, run: Run, config: TranslationRun, shape: TransformerConfig, checkpoint: Path
 ) -> None:
     if config.tokenizer.form != "plain":
@@ -118,7 +125,7 @@ def _fill_marian(
         if isinstance(tokenizer, SentencePieceTokenizer)
         else SPECIAL.index(PADDING)
     )
-    settings, tensors = write_marian(model, tokenizer.begin, tokenizer.end, padding)
+    settings, tensors = write_translator(model, tokenizer.begin, tokenizer.end, padding)
     write_model(partial, settings, tensors)
     habits = ("decoder_start_token_id", "eos_token_id", "forced_eos_token_id", "pad_token_id")
     write_generation(
@@ -130,4 +137,4 @@ def _fill_marian(
             "bad_words_ids": [[number] for number in shape.unsaid] or None,
         },
     )
-    write_translation_tokenizer(partial, tokenizer, shape.max_length)
+    write_translation_tokenizer(partial, tokenizer, shape.max_length, config.data.languages)

@@ -17,7 +17,14 @@ from landmark.data.running_text.stream import StreamConfig
 from landmark.data.running_text.wordpiece import WordPieceConfig, WordPieceTokenizer
 from landmark.data.translation.parallel_text import ParallelTextConfig
 from landmark.decoding.beam_search import SearchConfig
-from landmark.interop.huggingface.bert import BERT_TYPE, DISTILBERT, ROBERTA, read_bert
+from landmark.interop.huggingface.bert import (
+    BERT_TYPE,
+    DISTILBERT,
+    PRE_NORM,
+    ROBERTA,
+    has_next,
+    read_bert,
+)
 from landmark.interop.huggingface.download import fetch_model
 from landmark.interop.huggingface.folder import (
     CONFIG,
@@ -28,8 +35,12 @@ from landmark.interop.huggingface.folder import (
     read_weights,
 )
 from landmark.interop.huggingface.gpt import FIRST, GPT2, read_gpt
-from landmark.interop.huggingface.marian import MARIAN, read_marian
-from landmark.interop.huggingface.tokenizer import SETTINGS, read_marian_tokenizer, read_tokenizer
+from landmark.interop.huggingface.marian import MARIAN, PEGASUS, read_translator
+from landmark.interop.huggingface.tokenizer import (
+    SETTINGS,
+    read_tokenizer,
+    read_translation_tokenizer,
+)
 from landmark.pipelines.imported import free_folder, write_imported
 from landmark.recipes.catalog import RunConfig
 from landmark.recipes.language_model import LanguageModelRun
@@ -112,15 +123,20 @@ def _read_bert(folder: Path, config: dict[str, Any], weights: Weights) -> Import
         data=PassageConfig(corpus="files"),
         tokenizer=WordPieceConfig(),
         model=shape,
-        objective=MaskedTokenConfig(next_sentence=shape.segments == 2 and shape.pooler),
+        objective=MaskedTokenConfig(next_sentence=shape.segments == 2 and has_next(shape)),
     )
     return Imported(run, state, tokenizer.to_text(), tuple(notes))
 
 
-def _read_marian(folder: Path, config: dict[str, Any], weights: Weights) -> Imported:
-    tokenizer = read_marian_tokenizer(folder)
-    shape, state = read_marian(config, weights)
+def _read_translator(folder: Path, config: dict[str, Any], weights: Weights) -> Imported:
+    tokenizer = read_translation_tokenizer(folder, config["model_type"])
+    shape, state = read_translator(config, weights)
     _check_sizes(folder, len(tokenizer), shape.vocab_size)
+    if tokenizer.tags:
+        raise UserError(
+            f"{folder}: an exported translator into several languages ({', '.join(tokenizer.tags)})"
+            " cannot be imported again"
+        )
     for key, own in (("decoder_start_token_id", tokenizer.begin), ("eos_token_id", tokenizer.end)):
         if config.get(key, own) != own:
             raise UserError(
@@ -147,6 +163,8 @@ _READERS: dict[str, Callable[[Path, dict[str, Any], Weights], Imported]] = {
     FIRST: _read_gpt,
     BERT_TYPE: _read_bert,
     ROBERTA: _read_bert,
+    PRE_NORM: _read_bert,
     DISTILBERT: _read_bert,
-    MARIAN: _read_marian,
+    MARIAN: _read_translator,
+    PEGASUS: _read_translator,
 }

@@ -27,7 +27,7 @@ from landmark.layers.packing import Packing
 from landmark.models.recurrent.seq2seq import Seq2seq
 from landmark.models.transformer.translator import Translator
 from landmark.pipelines.export_place import export_facts, export_folder, open_export
-from landmark.pipelines.huggingface.exporting import export_to_hf
+from landmark.pipelines.huggingface.exporting import Report, export_to_hf
 from landmark.pipelines.translation.engine import BATCH_TOKENS, Engine, TorchEngine, batches_of
 from landmark.pipelines.translation.translation import TranslationPipeline
 from landmark.recipes.training import check_assets, load_config
@@ -48,6 +48,7 @@ def export_run(
     int8: bool = False,
     output: Path | None = None,
     checkpoint: str | None = None,
+    report: Report = lambda record: None,
 ) -> Path:
     """Write a run's model for another library, with the tokenizer and a manifest; returns where."""
     if target not in TARGETS:
@@ -57,7 +58,7 @@ def export_run(
     opened = Run.open(Path(run))
     folder = output or export_folder(opened, target + "-int8" * int8)
     if target == "hf":
-        return export_to_hf(opened, folder, checkpoint)
+        return export_to_hf(opened, folder, checkpoint, report)
     library("onnx" if target == "onnx" else target)
     refuse_foreign(folder.resolve())
     pipeline = _open(opened, checkpoint)

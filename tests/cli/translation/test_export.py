@@ -61,3 +61,15 @@ def test_a_recurrent_network_goes_to_onnx_and_nowhere_else(
     onnx_said = landmark_command("translate", run, sentence, "--engine", "onnx")
     assert torch_said.stdout.strip()
     assert onnx_said.stdout == torch_said.stdout
+
+
+def test_what_has_no_place_in_an_export_is_warned_of(
+    command, pretrained_runs, tmp_path, rewrite_recipe
+):
+    run = shutil.copytree(pretrained_runs["bert"], tmp_path / "run")
+    rewrite_recipe(run, "next_sentence: false", "next_sentence: true")
+    answer = command("export", run, "--to", "hf")
+    assert (answer.code, answer.out) == (0, f"{run / 'export/hf'}\n")
+    assert answer.err == (
+        "warning: left out: the layer that says whether a sentence follows another\n"
+    )

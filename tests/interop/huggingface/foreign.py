@@ -154,7 +154,11 @@ def first_gpt_folder(folder: Path) -> Path:
     return folder
 
 
-def bert_config(vocab_size: int, **settings) -> transformers.BertConfig:
+def bert_config(
+    vocab_size: int,
+    kind: type[transformers.PreTrainedConfig] = transformers.BertConfig,
+    **settings,
+) -> transformers.PreTrainedConfig:
     shape = {
         "hidden_size": 24,
         "num_hidden_layers": 2,
@@ -162,7 +166,7 @@ def bert_config(vocab_size: int, **settings) -> transformers.BertConfig:
         "intermediate_size": 40,
         "max_position_embeddings": 32,
     }
-    return transformers.BertConfig(vocab_size=vocab_size, **{**shape, **settings})
+    return kind(vocab_size=vocab_size, **{**shape, **settings})
 
 
 def bert_folder(folder: Path, kind: type = transformers.BertForPreTraining, **settings) -> Path:

@@ -1,4 +1,4 @@
-"""BERT, RoBERTa and DistilBERT against `transformers`, both ways."""
+"""BERT, RoBERTa (pre-norm too) and DistilBERT against `transformers`, both ways."""
 
 import pytest
 import torch
@@ -40,6 +40,14 @@ def our_outputs(model, tokens, segments=None):
     pooled = model.bert.pool(hidden, packing)
     follows = model.heads.follows(pooled)
     return hidden.view(grid), model.heads.guess(hidden).view(grid), follows
+
+
+def spread(model):
+    """A model with every weight moved, those too that begin as zeros or ones."""
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn_like(parameter) * 0.2)
+    return model
 
 
 def assert_close(ours, theirs):
@@ -180,10 +188,7 @@ def test_a_model_of_ours_is_the_same_with_them(segments, pooler, kind, tmp_path)
         segments=segments,
         pooler=pooler,
     )
-    ours = PretrainedBERT(config).eval()
-    with torch.no_grad():
-        for parameter in ours.parameters():
-            parameter.add_(torch.randn_like(parameter) * 0.2)
+    ours = spread(PretrainedBERT(config).eval())
     write_model(tmp_path, *write_bert(ours, padding=0))
     theirs, tokens = kind.from_pretrained(tmp_path).eval(), some_tokens()
     given = SEGMENTS if segments else None
@@ -205,10 +210,47 @@ def test_a_model_of_ours_is_the_same_with_them(segments, pooler, kind, tmp_path)
     assert same[:2] == [True, True]
 
 
-def test_norms_before_the_sublayers_are_refused():
-    config = BERTConfig(vocab_size=9, hidden_size=8, num_heads=2, num_layers=1, norm="pre")
-    with pytest.raises(UserError, match=r"this run has model\.norm=pre: it cannot be exported"):
-        write_bert(PretrainedBERT(config), padding=0)
+@pytest.mark.parametrize(("segments", "pooler"), [(2, True), (2, False), (0, False)])
+@pytest.mark.parametrize("padding", [0, 3])
+def test_a_pre_norm_model_of_ours_is_their_pre_norm_roberta(segments, pooler, padding, tmp_path):
+    torch.manual_seed(3)
+    config = BERTConfig(
+        vocab_size=VOCABULARY,
+        hidden_size=24,
+        num_heads=3,
+        num_layers=2,
+        max_length=32,
+        segments=segments,
+        pooler=pooler,
+        norm="pre",
+    )
+    ours = spread(PretrainedBERT(config).eval())
+    write_model(tmp_path, *write_bert(ours, padding=padding))
+    theirs, facts = transformers.AutoModelForMaskedLM.from_pretrained(
+        tmp_path, output_loading_info=True
+    )
+    assert type(theirs).__name__ == "RobertaPreLayerNormForMaskedLM"
+    assert not facts["missing_keys"]
+    tokens, given = some_tokens(first=4), SEGMENTS if segments else None
+    hidden, guesses, _ = our_outputs(ours, tokens, given)
+    with torch.inference_mode():
+        assert_close(guesses, theirs.eval()(tokens, token_type_ids=given).logits)
+        if pooler:
+            body = transformers.AutoModel.from_pretrained(tmp_path).eval()
+            pooled = ours.bert.pool(hidden.flatten(0, 1), Packing.full(3, 20))
+            assert_close(pooled, body(tokens, token_type_ids=given).pooler_output)
+    again, notes = read(tmp_path)
+    assert (notes, again.config.norm, again.config.pooler) == ([], "pre", pooler)
+    assert torch.equal(our_outputs(again, tokens, given)[1], guesses)
+
+
+def test_the_longest_text_has_a_place_with_their_pre_norm_roberta(tmp_path):
+    config = BERTConfig(
+        vocab_size=9, hidden_size=8, num_heads=2, num_layers=1, max_length=12, norm="pre"
+    )
+    write_model(tmp_path, *write_bert(PretrainedBERT(config), padding=5))
+    theirs = transformers.AutoModelForMaskedLM.from_pretrained(tmp_path).eval()
+    assert theirs(torch.ones(1, 12, dtype=torch.int64)).logits.shape == (1, 12, 9)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Marian's translators against `transformers`, both ways, through whole runs."""
+"""Marian's and Pegasus' translators against `transformers`, both ways, through whole runs."""
 
 import dataclasses
 
@@ -10,13 +10,13 @@ from safetensors.torch import load_file
 from landmark.core.errors import UserError
 from landmark.interop.huggingface.export import write_model
 from landmark.interop.huggingface.folder import read_config, read_weights
-from landmark.interop.huggingface.marian import read_marian, write_marian
+from landmark.interop.huggingface.marian import read_translator, write_translator
 from landmark.layers.packing import Packing
 from landmark.models.transformer.translator import TransformerConfig, Translator
 from landmark.pipelines.huggingface.importing import import_model
 from landmark.pipelines.loading import load
 from landmark.pipelines.translation.exported import export_run
-from tests.interop.huggingface.foreign import LINES, marian_folder
+from tests.interop.huggingface.foreign import LINES, marian_folder, randomized
 
 SENTENCES = [*LINES[:3], "A dog.", ">>fra<< the quick brown fox"]
 
@@ -54,7 +54,7 @@ def test_an_imported_model_has_the_same_logits(folder, run):
 @pytest.mark.parametrize("activation", ["relu", "gelu", "gelu_new", "silu"])
 def test_every_activation_is_theirs(activation, tmp_path):
     folder = marian_folder(tmp_path / "theirs", activation_function=activation)
-    shape, state = read_marian(read_config(folder), read_weights(folder))
+    shape, state = read_translator(read_config(folder), read_weights(folder))
     model = Translator(shape).eval()
     model.load_state_dict(state, strict=False)
     assert_same_logits(model, transformers.MarianMTModel.from_pretrained(folder).eval())
@@ -126,7 +126,10 @@ def test_an_exported_run_is_the_same_model_and_vocabulary_again(folder, run, tmp
 
 @pytest.mark.parametrize("positions", ["sinusoidal", "sinusoidal-halves"])
 @pytest.mark.parametrize("width", [24, 30])
-def test_a_translator_of_ours_is_the_same_with_them(positions, width, tmp_path):
+@pytest.mark.parametrize(
+    ("norm", "kind"), [("post", "MarianMTModel"), ("pre", "PegasusForConditionalGeneration")]
+)
+def test_a_translator_of_ours_is_the_same_with_them(norm, kind, positions, width, tmp_path):
     torch.manual_seed(5)
     config = TransformerConfig(
         vocab_size=40,
@@ -136,33 +139,71 @@ def test_a_translator_of_ours_is_the_same_with_them(positions, width, tmp_path):
         encoder_layers=2,
         decoder_layers=2,
         positions=positions,
+        norm=norm,
         max_length=20,
     )
     model = Translator(config).eval()
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(torch.randn_like(parameter) * 0.2)
-    write_model(tmp_path, *write_marian(model, begin=1, end=2, padding=0))
-    theirs = transformers.AutoModelForSeq2SeqLM.from_pretrained(tmp_path).eval()
-    assert type(theirs).__name__ == "MarianMTModel"
-    assert_same_logits(model, theirs)
+    write_model(tmp_path, *write_translator(model, begin=1, end=2, padding=0))
+    theirs, facts = transformers.AutoModelForSeq2SeqLM.from_pretrained(
+        tmp_path, output_loading_info=True
+    )
+    assert type(theirs).__name__ == kind
+    assert not facts["missing_keys"]
+    assert_same_logits(model, theirs.eval())
+    shape, state = read_translator(read_config(tmp_path), read_weights(tmp_path))
+    assert (shape.norm, shape.positions) == (norm, "sinusoidal-halves")
+    again = Translator(shape).eval()
+    again.load_state_dict(state, strict=False)
+    assert_same_logits(again, theirs)
+
+
+def test_a_pegasus_of_theirs_is_the_same_with_us(tmp_path):
+    config = transformers.PegasusConfig(
+        vocab_size=40,
+        d_model=24,
+        encoder_layers=2,
+        decoder_layers=1,
+        encoder_attention_heads=3,
+        decoder_attention_heads=3,
+        encoder_ffn_dim=40,
+        decoder_ffn_dim=40,
+        max_position_embeddings=20,
+        activation_function="relu",
+        scale_embedding=True,
+    )
+    theirs = randomized(transformers.PegasusForConditionalGeneration(config), spread=0.6)
+    theirs.save_pretrained(tmp_path / "other-positions")
+    theirs.resize_position_embeddings(20)  # makes the table anew
+    theirs.save_pretrained(tmp_path)
+    shape, state = read_translator(read_config(tmp_path), read_weights(tmp_path))
+    ours = Translator(shape).eval()
+    ours.load_state_dict(state, strict=False)
+    assert_same_logits(ours, theirs)
+    other = tmp_path / "other-positions"
+    with pytest.raises(UserError, match=r"embed_positions\.weight is no table of sines"):
+        read_translator(read_config(other), read_weights(other))
+    with pytest.raises(UserError, match="normalize_before False is not supported: only True"):
+        read_translator(read_config(tmp_path) | {"normalize_before": False}, read_weights(tmp_path))
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"norm": "pre"}, r"have model\.norm=post; this run has pre: it cannot be exported to hf"),
-        ({"tied": "none"}, r"have model\.tied=all; this run has none"),
+        ({"tied": "none"}, r"\(Marian\) have model\.tied=all; this run has none"),
+        ({"tied": "none", "norm": "pre"}, r"\(Pegasus\) have model\.tied=all; this run has none"),
         ({"positions": "learned"}, "have sinusoidal positions; this run has learned ones"),
     ],
 )
-def test_a_translator_that_marian_cannot_be_is_refused(change, said):
+def test_a_translator_that_theirs_cannot_be_is_refused(change, said):
     shape = {"hidden_size": 8, "inner_size": 8, "num_heads": 2}
     config = TransformerConfig(
         vocab_size=9, **shape, encoder_layers=1, decoder_layers=1, max_length=9, **change
     )
     with pytest.raises(UserError, match=said):
-        write_marian(Translator(config), begin=1, end=2, padding=0)
+        write_translator(Translator(config), begin=1, end=2, padding=0)
 
 
 @pytest.mark.parametrize(
@@ -178,4 +219,4 @@ def test_a_translator_that_marian_cannot_be_is_refused(change, said):
 )
 def test_what_does_not_fit_is_refused(change, said, folder):
     with pytest.raises(UserError, match=said):
-        read_marian(read_config(folder) | change, read_weights(folder))
+        read_translator(read_config(folder) | change, read_weights(folder))

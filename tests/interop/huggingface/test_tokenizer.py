@@ -10,14 +10,18 @@ from landmark.core.errors import DamagedError, UserError
 from landmark.data.foreign.sentencepiece import load_subwords
 from landmark.data.running_text.character import ForeignSubwords, load_tokenizer
 from landmark.data.running_text.wordpiece import WordPieceTokenizer
+from landmark.data.tokenizer import SubwordTokenizer, TokenizerConfig
+from landmark.interop.huggingface.export import write_translation_tokenizer
 from landmark.interop.huggingface.tokenizer import (
     read_marian_tokenizer,
     read_roles,
     read_tokenizer,
+    read_translation_tokenizer,
 )
 from tests.interop.huggingface.foreign import (
     DIFFICULT,
     END_OF_TEXT,
+    LINES,
     bert_tokenizer,
     byte_level,
     first_gpt,
@@ -240,3 +244,24 @@ def test_the_page_is_as_difficult_as_it_says():
     tokens = Tokenizer.from_str(byte_level([END_OF_TEXT]).to_str())
     assert max(len(tokens.encode(text).ids) for text in DIFFICULT) > 50
     assert sum(ord(character) > 127 for text in DIFFICULT for character in text) > 100
+
+
+def test_an_exported_vocabulary_of_a_translator_is_ours_again(tmp_path):
+    ours = SubwordTokenizer.train(LINES, TokenizerConfig(vocab_size=300))
+    write_translation_tokenizer(tmp_path, ours, 64, ("en", "de"))
+    for kind in ("marian", "pegasus"):
+        again = read_translation_tokenizer(tmp_path, kind)
+        assert again.to_text() == ours.to_text()
+
+
+def test_a_vocabulary_that_is_neither_marians_nor_ours_is_refused(tmp_path):
+    with pytest.raises(UserError, match="Pegasus' own vocabulary is not supported"):
+        read_translation_tokenizer(tmp_path, "pegasus")
+    with pytest.raises(UserError, match=r"has no source\.spm"):
+        read_translation_tokenizer(tmp_path, "marian")
+    byte_level(["<pad>", "</s>"]).save(str(tmp_path / "tokenizer.json"))
+    with pytest.raises(UserError, match="token 1 must be <s>; was it made by landmark"):
+        read_translation_tokenizer(tmp_path, "pegasus")
+    byte_level(["<pad>", "<s>", "</s>", "<unk>"]).save(str(tmp_path / "tokenizer.json"))
+    with pytest.raises(UserError, match="puts no space before a text; was it made by landmark"):
+        read_translation_tokenizer(tmp_path, "pegasus")
