@@ -46,7 +46,10 @@ def attention_weights(
 class MultiHeadAttention(nn.Module):
     """MultiHead(Q, K, V) of section 3.2.2 on packed tokens."""
 
-    def __init__(self, hidden_size: int, num_heads: int, dropout: float = 0.0) -> None:
+    def __init__(
+        self, hidden_size: int, num_heads: int, dropout: float = 0.0, gain: float = 1.0
+    ) -> None:
+        """gain: how large the input projections begin, by Xavier's measure."""
         super().__init__()
         self.hidden_size = hidden_size
         self.num_heads = num_heads
@@ -56,7 +59,7 @@ class MultiHeadAttention(nn.Module):
         self.dropout = Dropout(dropout)
         self.observer: Observer | None = None
         for matrix in self.input.weight.chunk(3):
-            nn.init.xavier_uniform_(matrix)
+            nn.init.xavier_uniform_(matrix, gain)
         nn.init.xavier_uniform_(self.output.weight)
         nn.init.zeros_(self.input.bias)
         nn.init.zeros_(self.output.bias)

@@ -18,6 +18,14 @@ from landmark.layers.feedforward import ActivationName, FeedForward
 from landmark.layers.packing import Packing
 
 
+def attention_gain(pre_norm: bool) -> float:
+    """Post-norm begins with softer attention, else it hardly comes to look at the source.
+
+    nn.MultiheadAttention draws its three projections as one matrix, which comes to the same.
+    """
+    return 1.0 if pre_norm else 2**-0.5
+
+
 class Residual(nn.Module):
     """The wrapping around every sub-layer: norm, dropout and the sum with its input."""
 
@@ -53,7 +61,8 @@ class EncoderBlock(nn.Module):
         causal: bool = False,
     ) -> None:
         super().__init__()
-        self.attention = MultiHeadAttention(hidden_size, num_heads, attention_dropout)
+        gain = attention_gain(pre_norm)
+        self.attention = MultiHeadAttention(hidden_size, num_heads, attention_dropout, gain)
         self.feedforward = FeedForward(hidden_size, inner_size, activation)
         self.around_attention = Residual(hidden_size, dropout, pre_norm, epsilon)
         self.around_feedforward = Residual(hidden_size, dropout, pre_norm, epsilon)
@@ -86,8 +95,9 @@ class DecoderBlock(nn.Module):
         activation: ActivationName = "relu",
     ) -> None:
         super().__init__()
-        self.attention = MultiHeadAttention(hidden_size, num_heads)
-        self.cross_attention = MultiHeadAttention(hidden_size, num_heads)
+        gain = attention_gain(pre_norm)
+        self.attention = MultiHeadAttention(hidden_size, num_heads, gain=gain)
+        self.cross_attention = MultiHeadAttention(hidden_size, num_heads, gain=gain)
         self.feedforward = FeedForward(hidden_size, inner_size, activation)
         self.around_attention = Residual(hidden_size, dropout, pre_norm)
         self.around_cross_attention = Residual(hidden_size, dropout, pre_norm)

@@ -181,6 +181,15 @@ def test_each_projection_is_drawn_within_its_own_xavier_bound() -> None:
     assert not attention.output.bias.any()
 
 
+def test_a_smaller_gain_draws_projections_as_torch_does():
+    torch.manual_seed(0)
+    ours = MultiHeadAttention(96, 4, gain=2**-0.5).input.weight
+    theirs = nn.MultiheadAttention(96, 4).in_proj_weight
+    for matrix in ours.chunk(3):
+        assert matrix.abs().max().item() == pytest.approx(theirs.abs().max().item(), rel=0.01)
+        assert matrix.std().item() == pytest.approx(theirs.std().item(), rel=0.03)
+
+
 def test_dropped_weights_are_zero_and_the_others_scaled_up() -> None:
     """Values that are one-hot by place make the output show the weights themselves."""
     torch.manual_seed(0)

@@ -111,3 +111,15 @@ def test_pre_norm_leaves_the_residual_stream_untouched() -> None:
 
     assert torch.equal(residual(x, sublayer), x)
     torch.testing.assert_close(seen[0], nn.functional.layer_norm(x, (8,)))
+
+
+def test_post_norm_draws_its_projections_as_torchs_decoder_does() -> None:
+    torch.manual_seed(3)
+    ours = DecoderBlock(64, 64, 4, 0.0, pre_norm=False)
+    theirs = nn.TransformerDecoderLayer(64, 4, 64)
+    pairs = ((ours.attention, theirs.self_attn), (ours.cross_attention, theirs.multihead_attn))
+    for mine, reference in pairs:
+        spread = reference.in_proj_weight.std().item()
+        assert mine.input.weight.std().item() == pytest.approx(spread, rel=0.03)
+    stronger = EncoderBlock(64, 64, 4, 0.0, pre_norm=True).attention.input.weight.std().item()
+    assert stronger == pytest.approx(2**0.5 * spread, rel=0.03)
