@@ -49,7 +49,7 @@ class Claim:
     drawn: tuple[str, ...] = ("train", "valid")
     """Which losses the figure shows."""
     minutes: str = ""
-    """About how long all of it takes on two cores."""
+    """About how long all of it takes on one core."""
 
 
 def try_claim(

@@ -80,7 +80,7 @@ CLAIMS: dict[str, Claim] = {
             for name in ("relu", "tanh", "sigmoid")
         },
         drawn=("train",),
-        minutes="3",
+        minutes="1",
     ),
     "dropout": Claim(
         "Dropout: less overfitting",
@@ -155,7 +155,7 @@ CLAIMS: dict[str, Claim] = {
             for kind in ("plain", "residual")
         },
         drawn=("train",),
-        minutes="6",
+        minutes="4",
     ),
     "highway": Claim(
         "Highways let deep networks learn what plain ones cannot",
@@ -172,7 +172,7 @@ CLAIMS: dict[str, Claim] = {
             for kind, widths in (("plain", wider), ("highway", (16, 16, 16)))
         },
         drawn=("train",),
-        minutes="5",
+        minutes="7",
     ),
 }
 
