@@ -115,7 +115,7 @@ def learn(its: TranslationObjective, steps: int) -> list[float]:
 def test_the_risk_falls_when_it_is_trained_on() -> None:
     its = objective(1.0)
     learn(TranslationObjective(its.model, TranslationConfig()), 25)  # to know a little
-    risks = learn(its, 60)
+    risks = learn(its, 120)
     assert its.model.training
     assert sum(risks[-5:]) < 0.6 * sum(risks[:5])
 

@@ -195,7 +195,7 @@ def test_subwords_take_any_text_and_workers_read_the_same_streams(settings, tmp_
     ("override", "said"),
     [
         ("model.vocab_size=99", "model.vocab_size is 99, the tokenizer has"),
-        ("init_from=runs/first", "runs/first: there is no such run"),
+        ("init_from=runs/absent", "runs/absent: there is no such run"),
         ("trainer.sharded=true", "needs all its weights at every step"),
         ("batches.length=5000", "too short: 3,078 tokens to train on, but one chunk takes 5,001"),
         ("model.cell=lsmt", "model.cell: Input should be"),

@@ -137,7 +137,7 @@ def test_texts_alone_are_read_without_the_second_objective(settings, tmp_path):
     ("override", "said"),
     [
         ("model.vocab_size=99", "model.vocab_size is 99, the tokenizer has"),
-        ("init_from=runs/first", "runs/first: there is no such run"),
+        ("init_from=runs/absent", "runs/absent: there is no such run"),
         ("model.max_length=5", "model.max_length: must be at least 8"),
         ("model.segments=1", "must tell two segments apart"),
         ("objective.shar=0.2", "did you mean share"),
