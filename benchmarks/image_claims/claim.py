@@ -49,14 +49,15 @@ class Claim:
     drawn: tuple[str, ...] = ("train", "valid")
     """Which losses the figure shows."""
     minutes: str = ""
-    """About how long all of it takes on one core."""
+    """About how long all rows of one seed take on one core."""
 
 
 def try_claim(
     name: str, claim: Claim, folder: Path, seeds: Sequence[int], settings: Sequence[str]
 ) -> dict[str, list[dict[str, Any]]]:
     """Train every row with every seed, print the table, draw the figure."""
-    say(f"{name}: {claim.said}")
+    length = f" (about {claim.minutes} minutes a seed on one core)" if claim.minutes else ""
+    say(f"{name}: {claim.said}{length}")
     results: dict[str, list[dict[str, Any]]] = {row: [] for row in claim.rows}
     for seed in seeds:  # all rows of a seed before the next: a table of one is whole early
         for key, row in claim.rows.items():

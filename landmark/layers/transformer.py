@@ -18,8 +18,8 @@ from landmark.layers.feedforward import ActivationName, FeedForward
 from landmark.layers.packing import Packing
 
 
-def attention_gain(pre_norm: bool) -> float:
-    """Post-norm begins with softer attention, else it hardly comes to look at the source.
+def _attention_gain(pre_norm: bool) -> float:
+    """Post-norm begins with softer attention, and learns sooner for it (docs/translation.md).
 
     nn.MultiheadAttention draws its three projections as one matrix, which comes to the same.
     """
@@ -61,7 +61,7 @@ class EncoderBlock(nn.Module):
         causal: bool = False,
     ) -> None:
         super().__init__()
-        gain = attention_gain(pre_norm)
+        gain = _attention_gain(pre_norm)
         self.attention = MultiHeadAttention(hidden_size, num_heads, attention_dropout, gain)
         self.feedforward = FeedForward(hidden_size, inner_size, activation)
         self.around_attention = Residual(hidden_size, dropout, pre_norm, epsilon)
@@ -95,7 +95,7 @@ class DecoderBlock(nn.Module):
         activation: ActivationName = "relu",
     ) -> None:
         super().__init__()
-        gain = attention_gain(pre_norm)
+        gain = _attention_gain(pre_norm)
         self.attention = MultiHeadAttention(hidden_size, num_heads, gain=gain)
         self.cross_attention = MultiHeadAttention(hidden_size, num_heads, gain=gain)
         self.feedforward = FeedForward(hidden_size, inner_size, activation)

@@ -7,44 +7,19 @@ import torch
 from landmark.core.errors import UserError
 from landmark.interop import onnx_classifier
 from landmark.interop.onnx_classifier import GRAPH, IMAGES, save_classifier
-from landmark.models.convolutional.alexnet import AlexNetConfig
-from landmark.models.convolutional.googlenet import GoogLeNetConfig
-from landmark.models.convolutional.highway import HighwayConfig
-from landmark.models.convolutional.inception import InceptionBNConfig, InceptionV3Config
-from landmark.models.convolutional.inception_v4 import InceptionResNetV2Config, InceptionV4Config
-from landmark.models.convolutional.lenet import LeNet1998Config, LeNetConfig
-from landmark.models.convolutional.nin import NINConfig
-from landmark.models.convolutional.plain import PlainConfig
-from landmark.models.convolutional.resnet import ResNetConfig
-from landmark.models.convolutional.resnet9 import ResNet9Config
+from landmark.models.convolutional.lenet import LeNetConfig
 from landmark.models.convolutional.vgg import VGGConfig
-from landmark.models.dense import DenseConfig
 from landmark.models.transformer.vit import ViTConfig
 from landmark.models.vision import _NETWORKS, build_network
 from tests.interop.foreign_network import randomise
+from tests.small_networks import SMALL_NETWORKS
 
 runtime = pytest.importorskip("onnxruntime")
 pytest.importorskip("onnx")
 NETWORKS = {
-    "lenet-1998": LeNet1998Config(),
-    "lenet": LeNetConfig(),
-    "alexnet": AlexNetConfig(image_size=67, widths=(4, 8, 6, 6, 4), dense_width=8, classes=3),
-    "vgg": VGGConfig(image_size=32, layout="a-lrn", width=6, dense_width=8, classes=3),
-    "vgg-norm": VGGConfig(image_size=32, layout="c", width=4, dense_width=8, batch_norm=True),
-    "nin": NINConfig(image_size=32, classes=3),
-    "googlenet": GoogLeNetConfig(image_size=64, classes=3, auxiliary=False),
-    "inception-bn": InceptionBNConfig(image_size=64, classes=3),
-    "inception-v3": InceptionV3Config(image_size=75, classes=3, auxiliary=False),
-    "inception-v4": InceptionV4Config(image_size=75, classes=3),
-    "inception-resnet-v2": InceptionResNetV2Config(image_size=75, classes=3),
-    "highway": HighwayConfig(image_size=16, depths=(2, 2), widths=(4, 6)),
-    "dense": DenseConfig(image_size=8, widths=(12, 10)),
-    "plain": PlainConfig(image_size=16, widths=(4, 6), dense_width=10),
-    "resnet-a": ResNetConfig(
-        image_size=32, blocks=(1, 2), width=4, bottleneck=False, stem="cifar", shortcut="A"
-    ),
-    "resnet-b": ResNetConfig(image_size=40, blocks=(2, 1), width=4),
-    "resnet9": ResNet9Config(),
+    **SMALL_NETWORKS,
+    "lenet-relu": LeNetConfig(),
+    "vgg-response": VGGConfig(image_size=32, layout="a-lrn", width=6, dense_width=8, classes=3),
     "vit": ViTConfig(image_size=32, hidden_size=16, num_heads=2, num_layers=2, classes=5),
     "vit-mean": ViTConfig(
         image_size=32, hidden_size=16, num_heads=2, num_layers=2, classes=5, pool="mean"

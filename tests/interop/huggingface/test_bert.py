@@ -169,15 +169,8 @@ def test_older_names_and_stored_copies_are_read_too(tmp_path):
         assert_close(our_outputs(ours, some_tokens())[1], theirs(some_tokens()).prediction_logits)
 
 
-@pytest.mark.parametrize(
-    ("segments", "pooler", "kind"),
-    [
-        (2, True, transformers.BertForPreTraining),
-        (2, False, transformers.BertForMaskedLM),
-        (0, False, transformers.AutoModelForMaskedLM),
-    ],
-)
-def test_a_model_of_ours_is_the_same_with_them(segments, pooler, kind, tmp_path):
+def our_bert(segments, pooler, norm="post"):
+    """A small BERT of ours with weights that tell differences."""
     torch.manual_seed(3)
     config = BERTConfig(
         vocab_size=VOCABULARY,
@@ -187,8 +180,21 @@ def test_a_model_of_ours_is_the_same_with_them(segments, pooler, kind, tmp_path)
         max_length=32,
         segments=segments,
         pooler=pooler,
+        norm=norm,
     )
-    ours = spread(PretrainedBERT(config).eval())
+    return spread(PretrainedBERT(config).eval())
+
+
+@pytest.mark.parametrize(
+    ("segments", "pooler", "kind"),
+    [
+        (2, True, transformers.BertForPreTraining),
+        (2, False, transformers.BertForMaskedLM),
+        (0, False, transformers.AutoModelForMaskedLM),
+    ],
+)
+def test_a_model_of_ours_is_the_same_with_them(segments, pooler, kind, tmp_path):
+    ours = our_bert(segments, pooler)
     write_model(tmp_path, *write_bert(ours, padding=0))
     theirs, tokens = kind.from_pretrained(tmp_path).eval(), some_tokens()
     given = SEGMENTS if segments else None
@@ -213,18 +219,7 @@ def test_a_model_of_ours_is_the_same_with_them(segments, pooler, kind, tmp_path)
 @pytest.mark.parametrize(("segments", "pooler"), [(2, True), (2, False), (0, False)])
 @pytest.mark.parametrize("padding", [0, 3])
 def test_a_pre_norm_model_of_ours_is_their_pre_norm_roberta(segments, pooler, padding, tmp_path):
-    torch.manual_seed(3)
-    config = BERTConfig(
-        vocab_size=VOCABULARY,
-        hidden_size=24,
-        num_heads=3,
-        num_layers=2,
-        max_length=32,
-        segments=segments,
-        pooler=pooler,
-        norm="pre",
-    )
-    ours = spread(PretrainedBERT(config).eval())
+    ours = our_bert(segments, pooler, norm="pre")
     write_model(tmp_path, *write_bert(ours, padding=padding))
     theirs, facts = transformers.AutoModelForMaskedLM.from_pretrained(
         tmp_path, output_loading_info=True
