@@ -5,6 +5,8 @@ into reading the matrix. Which kernel reads fastest depends on the layout: one r
 by numpy's BLAS with a matrix laid out by columns, several rows by oneDNN with a matrix in blocks.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -34,7 +36,7 @@ class ColumnLinear(nn.Linear):
             self.packed = torch.ops.mkldnn._reorder_linear_weight(weight, _EXPECTED_ROWS)
 
     def forward(self, x: Tensor) -> Tensor:
-        is_one = x.dim() == 2 and len(x) == 1
+        is_one = x.dim() == 2 and x.shape[0] == 1
         if x.requires_grad or x.dim() != 2 or not (is_one or self.packed is not None):
             return super().forward(x)
         if not is_one:
@@ -42,8 +44,10 @@ class ColumnLinear(nn.Linear):
                 x, self.packed, self.bias, "none", [], ""
             )
             return product
-        row = torch.from_numpy(self.weight.detach().numpy() @ x[0].numpy())[None]
-        return row if self.bias is None else row.add_(self.bias)
+        row = self.weight.detach().numpy() @ x.numpy()[0]
+        if self.bias is not None:
+            row += self.bias.detach().numpy()
+        return torch.from_numpy(row)[None]
 
 
 def store_by_columns(model: nn.Module) -> None:
@@ -59,3 +63,26 @@ def pack_columns(model: nn.Module) -> None:
     for layer in model.modules():
         if isinstance(layer, ColumnLinear):
             layer.pack()
+
+
+def has_columns(model: nn.Module) -> bool:
+    """Whether any layer lies so."""
+    return any(isinstance(layer, ColumnLinear) for layer in model.modules())
+
+
+@contextmanager
+def numpy_alone(wanted: bool) -> Iterator[None]:
+    """Within the block torch computes on one thread, if that is wanted.
+
+    Its other threads wait busily for their next part; numpy's, which multiply one row, would get
+    the cores only when those are tired of it, and writing take eight times as long.
+    """
+    usual = torch.get_num_threads()
+    if not wanted or usual == 1:
+        yield
+        return
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(usual)

@@ -32,7 +32,7 @@ from landmark.decoding.stepwise import (
 )
 from landmark.decoding.stop_string import StopFilter
 from landmark.engine.run import Run
-from landmark.layers.layout import pack_columns, store_by_columns
+from landmark.layers.layout import has_columns, numpy_alone, pack_columns, store_by_columns
 from landmark.layers.packing import Packing
 from landmark.layers.quantization import quantize_linear_layers
 from landmark.models.transformer.gpt import GPTConfig
@@ -214,15 +214,18 @@ class GenerationPipeline:
             state.select_rows(rows)
         logits = logits.index_select(0, rows)
         writing = _Writing(drafts, logits, manner)
+        is_columnar = has_columns(self.model)
         while True:
-            tokens = self._choose(logits, writing, manner)
+            with numpy_alone(is_columnar and len(logits) == 1):
+                tokens = self._choose(logits, writing, manner)
             yield
             if not writing.going:
                 return
             if (kept := writing.leave()) is not None:
                 tokens = tokens[kept]
                 state.select_rows(kept)
-            logits = self.model.step(tokens, state)
+            with numpy_alone(is_columnar and len(tokens) == 1):
+                logits = self.model.step(tokens, state)
 
     def _choose(self, logits: Tensor, writing: "_Writing", manner: Manner) -> Tensor:
         """The next token of every text, noted down. (R, V) -> (R,)"""

@@ -275,6 +275,30 @@ def test_eight_bits_say_nearly_the_same(runs):
     assert len(small.generate(prompt, 60)[0].tokens) == 60
 
 
+@pytest.mark.parametrize("prompts", [PROMPTS[:1], PROMPTS[:2]])
+def test_torch_leaves_the_cores_to_numpy_while_one_text_is_written(runs, prompts, monkeypatch):
+    pipeline, seen = landmark.load(runs["gpt-characters"]), []
+    step = pipeline.model.step
+
+    def observed(tokens, state):
+        seen.append((len(tokens), torch.get_num_threads()))
+        return step(tokens, state)
+
+    monkeypatch.setattr(pipeline.model, "step", observed)
+    usual = torch.get_num_threads()
+    try:
+        torch.set_num_threads(2)
+        pipeline.generate(prompts, 5)
+        assert seen == [(len(prompts), len(prompts))] * 4  # one row: one thread; two rows: two
+        assert torch.get_num_threads() == 2
+        pipeline.quantize()
+        seen.clear()
+        pipeline.generate(prompts, 5)
+        assert seen == [(len(prompts), 2)] * 4  # 8 bits are multiplied by torch itself
+    finally:
+        torch.set_num_threads(usual)
+
+
 def test_eight_bits_are_for_gpt(characters):
     with pytest.raises(UserError, match="int8 is for a GPT"):
         characters.quantize()
