@@ -263,7 +263,16 @@ def _public(name: Literal["sst2", "cola", "mrpc"], is_bert: bool) -> Understandi
 
 @recipe("bert-sst2", system="bert", summary="good or bad film? whole sentences held out")
 def bert_sst2() -> UnderstandingRun:
-    return _public("sst2", is_bert=True)
+    """Phrases stand in one another, so a pass over them is many over the sentences: it is soon
+    learnt by heart. One pass, more dropout and averaged weights hold that off.
+    """
+    run = _public("sst2", is_bert=True)
+    return dataclasses.replace(
+        run,
+        model=dataclasses.replace(run.model, dropout=0.3),
+        fine_tuning=FineTuningConfig(epochs=1.0, head_dropout=0.3),
+        trainer=dataclasses.replace(run.trainer, ema_decay=0.995),
+    )
 
 
 @recipe("bert-cola", system="bert", summary="is this sentence acceptable English?")
