@@ -6,7 +6,7 @@ which stands inside training phrases. Both networks are trained alike but for th
 
     python benchmarks/bert_sst2.py [--pretrained RUN] [--output FOLDER] [SETTING …]
 
-Without --pretrained, bert-reading is pretrained first (58.6 minutes on one thread of a busy
+Without --pretrained, bert-reading is pretrained first (69.1 minutes on one thread of a busy
 machine). What is finished is kept: the same command goes on where it was stopped.
 """
 

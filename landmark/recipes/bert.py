@@ -93,7 +93,7 @@ def _small(data: PassageConfig, max_steps: int) -> MaskedLanguageModelRun:
     summary="a small BERT on War and Peace, Shakespeare and task texts, an hour on a core",
 )
 def bert_reading() -> MaskedLanguageModelRun:
-    """Twice the paper's share of hidden tokens: an update of so few tokens learns more from them."""
+    """Twice the paper's share of hidden tokens, so that a small update has enough of them."""
     run = _small(PassageConfig(corpus="reading", validation=0.02), max_steps=6500)
     return dataclasses.replace(run, objective=dataclasses.replace(run.objective, share=0.3))
 
