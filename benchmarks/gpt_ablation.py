@@ -53,7 +53,7 @@ ROWS = {
     "full": Row("Transformer, pretrained, auxiliary loss", "gpt"),
     "no-pretraining": Row("… without pretraining", "gpt", ("init=shape",)),
     "no-auxiliary": Row("… without the auxiliary loss", "gpt", ("objective.auxiliary=0",)),
-    "lstm": Row("LSTM, pretrained, auxiliary loss", "lstm"),
+    "lstm": Row("LSTM, pretrained, auxiliary loss", "lstm", ("schedule.rate=2e-3",)),
 }
 
 
