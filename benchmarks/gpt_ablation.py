@@ -4,7 +4,8 @@ Radford et al. 2018, table 5, on three of its tasks: CoLA (Matthews' correlation
 10,000 phrases to train on, whole sentences held out) and MRPC (F1). Rows: all of it; the same
 network without pretraining; pretrained, but fine-tuned without the auxiliary language-model loss;
 an LSTM of as many parameters in place of the Transformer, pretrained on the same tokens, as many of
-them an update and as often, fine-tuned at a rate of its own. MRPC is one pass: both orders of a
+them an update and as often, fine-tuned at the second rate tried, where the
+others have the recipe's. MRPC is one pass: both orders of a
 pair and the auxiliary loss make it five minutes long. The network is pre-norm, as GPT-2's; the
 paper's is post-norm. One seed; the intervals are those of the test set (bootstrap, 95 %), not of
 other seeds.
