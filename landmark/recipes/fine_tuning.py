@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from landmark.recipes.translation import TranslationRun
 
 TextRun = TypeVar("TextRun", "LanguageModelRun", "MaskedLanguageModelRun")
-_NO_SHAPE = ("dropout", "attention_dropout", "activation_checkpointing")
+_NO_SHAPE = ("dropout", "attention_dropout", "word_dropout", "activation_checkpointing")
 """Settings of a model that are no part of its shape."""
 INITIAL = "initial"
 """The checkpoint of a run folder that training begins from: the run needs no other any more."""

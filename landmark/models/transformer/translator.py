@@ -46,6 +46,8 @@ class TransformerConfig:
     """Blocks that write the target."""
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.1
     """Share of activations dropped after embedding and after each sub-layer."""
+    word_dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    """Share of tokens, on either side, whose embedding is left out whole in training."""
     norm: Literal["post", "pre"] = "post"
     """Layer norm after each residual sum (the paper's) or before each sub-layer."""
     activation: ActivationName = "relu"
@@ -202,6 +204,9 @@ class Translator(TranslationModel):
 
     def _embed(self, embedding: nn.Embedding, tokens: Tensor, positions: Tensor) -> Tensor:
         scaled = embedding(tokens) * self.config.hidden_size**0.5
+        if self.training and self.config.word_dropout:
+            left_out = torch.rand(len(tokens), 1, device=tokens.device) < self.config.word_dropout
+            scaled = scaled.masked_fill(left_out, 0)  # (N, D)
         embedded: Tensor = self.dropout(scaled + self.position(positions))
         return embedded
 

@@ -296,6 +296,24 @@ def test_dropout_falls_on_the_embedded_input() -> None:
     assert 0.3 < (dropped == 0).double().mean().item() < 0.7
 
 
+def test_word_dropout_leaves_the_place_of_a_word_and_nothing_else() -> None:
+    model = translator(word_dropout=0.3).train()
+    seen: dict[str, list[torch.Tensor]] = {"encoder": [], "decoder": []}
+    for name, rows in seen.items():
+        blocks = getattr(model, name)
+        blocks[0].register_forward_pre_hook(lambda _, inputs, rows=rows: rows.append(inputs[0]))
+    tokens, packing = packed([[5] * 30 for _ in range(40)])
+    model(tokens, packing, tokens, packing)
+    model.eval()
+    model(tokens, packing, tokens, packing)
+    places = sinusoids(32, WIDTH)[packing.positions]
+    for dropped, whole in seen.values():
+        is_out = torch.isclose(dropped, places, rtol=1e-5, atol=1e-6).all(1)
+        assert torch.equal(dropped[~is_out], whole[~is_out])
+        assert 0.25 < is_out.double().mean().item() < 0.35
+    assert not torch.equal(seen["encoder"][0], seen["decoder"][0])
+
+
 def test_heads_must_divide_the_width() -> None:
     with pytest.raises(UserError, match="num_heads 5 does not divide hidden_size 16"):
         config(num_heads=5)
