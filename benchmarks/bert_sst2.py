@@ -18,6 +18,7 @@ from typing import Any
 from fine_tuned import measured, pretrained, say, shown
 
 from landmark.core.errors import UserError
+from landmark.engine.session import InterruptedTraining
 
 SPLITS = ("test", "dev")
 NAMES = {"weights": "pretrained", "shape": "from scratch"}
@@ -82,5 +83,5 @@ def mean(rows: list[dict[str, Any]], split: str) -> float:
 if __name__ == "__main__":
     try:
         main()
-    except UserError as error:
+    except (UserError, InterruptedTraining) as error:
         sys.exit(str(error))

@@ -25,6 +25,7 @@ from typing import Any
 from fine_tuned import measured, pretrained, say, shown
 
 from landmark.core.errors import UserError
+from landmark.engine.session import InterruptedTraining
 
 
 @dataclass(frozen=True)
@@ -106,5 +107,5 @@ def print_table(results: dict[str, dict[str, Any]]) -> None:
 if __name__ == "__main__":
     try:
         main()
-    except UserError as error:
+    except (UserError, InterruptedTraining) as error:
         sys.exit(str(error))

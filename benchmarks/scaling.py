@@ -19,6 +19,7 @@ from typing import Any
 from landmark.cli.figure.scaling import print_scaling, scaling_record
 from landmark.core.errors import UserError
 from landmark.engine.run import Run
+from landmark.engine.session import InterruptedTraining
 from landmark.pipelines.inspection.scaling import fit_ladder, read_ladder
 from landmark.plots.scaling import save_scaling
 from landmark.recipes.training import train
@@ -100,7 +101,7 @@ def main() -> None:
     try:
         runs = climb((*SIZES, *LARGER[: options.larger]), options.output, options)
         found = fit_ladder(read_ladder(runs), options.seed)
-    except UserError as error:
+    except (UserError, InterruptedTraining) as error:
         sys.exit(f"scaling: {error}")
     print_scaling(found)
     save_scaling(found, f"GPTs on {options.corpus}, characters", options.output / "scaling.png")

@@ -15,6 +15,7 @@ from claim import Claim, Row, try_claim
 from network import dense_end, dense_end_with_dropout
 
 from landmark.core.errors import UserError
+from landmark.engine.session import InterruptedTraining
 
 _OFTEN = ("trainer.log_every=20", "trainer.validate_every=100", "trainer.checkpoint_every=10000")
 _MNIST = ("data.corpus=mnist", "data.limit=10000", *_OFTEN)
@@ -194,5 +195,5 @@ def main() -> None:
 if __name__ == "__main__":
     try:
         main()
-    except UserError as error:
+    except (UserError, InterruptedTraining) as error:
         sys.exit(str(error))

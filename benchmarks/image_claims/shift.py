@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from landmark.core.errors import UserError
 from landmark.data.images.corpus import open_split
 from landmark.data.images.form import as_tensor
+from landmark.engine.session import InterruptedTraining
 from landmark.layers.image.convolution import cross_correlate, max_pool
 from landmark.models.convolutional.lenet import LeNet, LeNetConfig
 from landmark.models.image import ImageNetwork, ImageNetworkConfig
@@ -154,5 +155,5 @@ def save(means: dict[str, list[float]], path: Path) -> None:
 if __name__ == "__main__":
     try:
         main()
-    except UserError as error:
+    except (UserError, InterruptedTraining) as error:
         sys.exit(str(error))
