@@ -9,7 +9,6 @@ from landmark.data.translation.parallel_text import ParallelTextConfig
 from landmark.decoding.beam_search import SearchConfig
 from landmark.engine.settings import TrainerConfig
 from landmark.models.transformer.translator import VARIANTS, TransformerConfig, Translator
-from landmark.optim.optimizer import OptimizerConfig
 from landmark.optim.schedule import ScheduleConfig
 from landmark.recipes.catalog import Network, System, add_system, recipe
 from landmark.recipes.translation import TranslationRun, on_embedded, on_multi30k, translate_once
@@ -92,13 +91,7 @@ def _multi30k(
     summary="English-German captions as published: Moses-tokenised, lower-cased",
 )
 def transformer_multi30k() -> TranslationRun:
-    """Captions are few and read fifty times over: weights are pulled and words left out."""
-    run = _multi30k(TokenizerConfig(vocab_size=6000, form="moses-lowercase"), max_steps=13_500)
-    return dataclasses.replace(
-        run,
-        model=dataclasses.replace(run.model, word_dropout=0.1),
-        optimizer=OptimizerConfig(name="adamw", weight_decay=0.05, decay="matrices"),
-    )
+    return _multi30k(TokenizerConfig(vocab_size=10_000, form="moses-lowercase"))
 
 
 @recipe(
