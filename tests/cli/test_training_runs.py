@@ -20,7 +20,7 @@ from landmark.engine.session import InterruptedTraining, Session
 @pytest.mark.parametrize(
     ("override", "said"),
     [
-        ("model.dropuot=0.2", "unknown key 'model.dropuot': did you mean dropout?"),
+        ("model.dropuot=0.2", "unknown key 'model.dropuot': did you mean dropout or word_dropout?"),
         ("modle.dropout=0.2", "unknown key 'modle': did you mean model?"),
         ("model.dropout=2", "model.dropout: Input should be less than 1 (got 2)"),
         ("model.num_heads=3", "num_heads 3 does not divide hidden_size 16"),
@@ -48,7 +48,7 @@ def test_a_wrong_setting_names_the_override_and_the_nearest_key(
     ("text", "said"),
     [
         ("task: translation\nmodel:\n  hidden_size: 16\n  dropuot: 0.1\n",
-         ":4: unknown key 'model.dropuot': did you mean dropout?"),
+         ":4: unknown key 'model.dropuot': did you mean dropout or word_dropout?"),
         ("task: translation\nsed: 1\n", ":2: unknown key 'sed': did you mean seed or schedule?"),
         ("task: translation\ntrainer:\n  max_steps: many\n", ":3: trainer.max_steps: "),
         ("task: translaton\n", "unknown task 'translaton': did you mean translation?"),
