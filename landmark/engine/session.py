@@ -68,6 +68,7 @@ class Session:
         config = self.trainer.config
         profiler = StepProfiler(self.run.folder) if profile and distributed.is_main() else None
         steps = closing(self.trainer.fit())
+        self._say_what_is_validated()
         with self._signals(), _dead_workers(), profiler or nullcontext(), steps as states:
             for state in states:
                 if profiler:
@@ -82,6 +83,13 @@ class Session:
         if config.average_last and distributed.is_main():
             average_checkpoints(self.run, config.average_last)
         self.report({"kind": "end", "step": state.step, "seconds": round(state.seconds, 3)})
+
+    def _say_what_is_validated(self) -> None:
+        average = self.trainer.average
+        if average and self.trainer.validation:
+            most = f"at most {1 / (1 - average.decay):,.0f} updates"
+            text = f"validations are of the moving average of the last tenth, {most}"
+            self.report({"kind": "note", "text": text})
 
     def _due(self, state: TrainingState) -> bool:
         """Whether this step is one that an unbroken run saves."""

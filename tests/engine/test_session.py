@@ -190,6 +190,16 @@ def test_resuming_a_finished_run_changes_nothing(tmp_path, tiny, tiny_run):
     assert_same_run(tiny_run, tmp_path / "run", 12)
 
 
+@pytest.mark.parametrize(("decay", "said"), [("0.998", 1), ("null", 0)])
+def test_a_reader_is_told_that_validations_are_of_the_moving_average(tmp_path, tiny, decay, said):
+    records = []
+    settings = [*tiny, f"trainer.ema_decay={decay}", "trainer.max_steps=1"]
+    train("transformer-embedded", tmp_path / "run", settings, report=records.append)
+    told = "validations are of the moving average of the last tenth, at most 500 updates"
+    notes = [record["text"] for record in records if record["kind"] == "note"]
+    assert notes.count(told) == said
+
+
 def test_a_damaged_average_leaves_the_trainer_as_it_was(tmp_path, tiny):
     settings = [*tiny, "trainer.ema_decay=0.9"]
     train("transformer-embedded", tmp_path / "whole", settings)
