@@ -10,7 +10,7 @@ Dropout of the weights is GPT's and BERT's.
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -45,6 +45,9 @@ def attention_weights(
 
 class MultiHeadAttention(nn.Module):
     """MultiHead(Q, K, V) of section 3.2.2 on packed tokens."""
+
+    matrices: ClassVar = {"input": 3, "output": 1}
+    """The linear layers, and how many matrices each is made of: for optimisers of matrices."""
 
     def __init__(
         self, hidden_size: int, num_heads: int, dropout: float = 0.0, gain: float = 1.0

@@ -6,7 +6,7 @@ Vaswani et al. 2017, equation 2, with f the ReLU. GPT and BERT took the GELU (He
 
 from collections.abc import Callable
 from functools import partial
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -22,6 +22,8 @@ _ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 
 class FeedForward(nn.Module):
     """Two linear layers with an activation between them, applied to each token alone."""
+
+    matrices: ClassVar = {"expand": 1, "contract": 1}
 
     def __init__(
         self, hidden_size: int, inner_size: int, activation: ActivationName = "relu"

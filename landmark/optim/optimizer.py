@@ -4,7 +4,7 @@ The methods are those of `landmark.optim.methods`. The defaults of Adam and its 
 Transformer paper's; what others keep to themselves is as their papers have it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import torch
@@ -20,6 +20,7 @@ from landmark.optim.methods.adamax import AdaMax
 from landmark.optim.methods.gradient_descent import GradientDescent
 from landmark.optim.methods.lbfgs import LBFGS
 from landmark.optim.methods.method import Method
+from landmark.optim.methods.muon import Muon, block_matrices
 from landmark.optim.methods.rmsprop import RMSProp
 
 MethodName = Literal[
@@ -34,10 +35,12 @@ MethodName = Literal[
     "adamw",
     "adamax",
     "amsgrad",
+    "muon",
     "lbfgs",
 ]
 _Decay = Annotated[float, Field(ge=0, lt=1)]
 _USUAL_MOMENTUM = 0.9
+_MUON_MOMENTUM = 0.95
 
 
 @settings
@@ -47,13 +50,13 @@ class OptimizerConfig:
     name: MethodName = "adam"
     """The method."""
     betas: tuple[_Decay, _Decay] = (0.9, 0.98)
-    """adam, adamw, adamax, amsgrad: decay of the first and second moments."""
+    """adam, adamw, adamax, amsgrad, muon: decay of the first and second moments."""
     epsilon: Annotated[float, Field(gt=0)] = 1e-9
-    """adam, adamw, adamax, amsgrad: what keeps the division finite."""
+    """adam, adamw, adamax, amsgrad, muon: what keeps the division finite."""
     bias_correction: bool = True
-    """adam, adamw, amsgrad: make up for moments that start at zero; false shows why."""
+    """adam, adamw, amsgrad, muon: make up for moments that start at zero; false shows why."""
     momentum: _Decay = 0.0
-    """sgd: momentum. The methods named after it take 0.9 for 0."""
+    """sgd, muon: momentum. The methods named after it take 0.9 for 0, muon takes 0.95."""
     nesterov: bool = False
     """sgd: look ahead along the momentum (Sutskever et al. 2013)."""
     square_decay: _Decay | None = None
@@ -63,7 +66,7 @@ class OptimizerConfig:
     centered: bool = False
     """rmsprop: divide by the variance's root and not by the mean square's."""
     weight_decay: Annotated[float, Field(ge=0)] = 0.0
-    """Pull towards zero (adamw: decoupled)."""
+    """Pull towards zero (adamw, muon: decoupled)."""
     decay: Literal["all", "matrices"] = "all"
     """What is pulled: all, or matrices and not biases and norms."""
     iterations: Annotated[int, Field(ge=1)] = 10
@@ -104,6 +107,9 @@ class ScheduledOptimizer:
         self.sharded = sharded
         learnt = {n: p for n, p in player.named_parameters() if p.requires_grad}
         self.names, self.parameters = list(learnt), list(learnt.values())
+        self.matrices: dict[str, int] = {}
+        if self.config.name == "muon":
+            self.matrices = _matrices_for_muon(player, self.names, sharded)
         self.torch = _build(self._groups(), self.config, sharded)
 
     @property
@@ -112,15 +118,17 @@ class ScheduledOptimizer:
         return isinstance(self.torch, LBFGS)
 
     def _groups(self) -> list[dict[str, Any]]:
-        """Parameters of one share of the rate and one weight decay, together."""
-        groups: dict[tuple[float, float], list[nn.Parameter]] = {}
+        """Parameters of one share of the rate and one weight decay, together; Muon's, by parts."""
+        groups: dict[tuple[float, float, int], list[nn.Parameter]] = {}
         for name, parameter in zip(self.names, self.parameters, strict=True):
             is_pulled = self.config.decay == "all" or parameter.dim() > 1
             decay = self.config.weight_decay if is_pulled else 0.0
-            groups.setdefault((self.share(name), decay), []).append(parameter)
+            share = self.share(name)
+            parts = self.matrices.get(name, 0) if share else 0
+            groups.setdefault((share, decay, parts), []).append(parameter)
         return [
-            {"params": parameters, "share": share, "weight_decay": decay}
-            for (share, decay), parameters in groups.items()
+            {"params": parameters, "share": share, "weight_decay": decay, "parts": parts}
+            for (share, decay, parts), parameters in groups.items()
         ]
 
     def gradients(self) -> list[Tensor]:
@@ -170,6 +178,19 @@ class ScheduledOptimizer:
             self.torch.state[parameter][key] = value
 
 
+def _matrices_for_muon(player: nn.Module, learnt: Sequence[str], sharded: bool) -> dict[str, int]:
+    """What Muon is for; refuses where it has nothing to do, or only pieces."""
+    if sharded:
+        raise UserError("optimizer.name=muon needs whole matrices, not shards: take adamw")
+    matrices = block_matrices(player)
+    if not matrices.keys() & set(learnt):
+        raise UserError(
+            "optimizer.name=muon is for attention and feed-forward layers, and this network has "
+            "none to learn: take adamw"
+        )
+    return matrices
+
+
 def _build(groups: list[dict[str, Any]], config: OptimizerConfig, sharded: bool) -> Method | LBFGS:
     """The method with its own settings, in kernels as fused as there are. Rates come each step."""
     name, written_out = config.name, config.written_out
@@ -191,6 +212,10 @@ def _build(groups: list[dict[str, Any]], config: OptimizerConfig, sharded: bool)
     if name == "adamax":
         foreach = False if sharded else None
         return AdaMax(groups, **own, written_out=written_out, foreach=foreach)
+    if name == "muon":
+        momentum = config.momentum or _MUON_MOMENTUM
+        own |= {"momentum": momentum, "bias_correction": config.bias_correction}
+        return Muon(groups, **own, written_out=written_out)
     method = {"adam": Adam, "adamw": AdamW, "amsgrad": AMSGrad}[name]
     return method(groups, **own, bias_correction=config.bias_correction, written_out=written_out)
 

@@ -123,8 +123,14 @@ def train(
         _wait_until_prepared(target)
         named = {override.partition("=")[0] for override in overrides}
         config = _continued(config, target, named) if resuming else load_config(target)
-        assembly = TASKS[config.task].assemble(config, target.folder, device)
-        session = Session(target, build_trainer(config, assembly, device), report)
+        try:
+            assembly = TASKS[config.task].assemble(config, target.folder, device)
+            session = Session(target, build_trainer(config, assembly, device), report)
+        except UserError:
+            if not resuming and distributed.is_main():  # settings that do not go together
+                (target.folder / RECIPE).unlink()
+                _discard(target, TASKS[config.task])
+            raise
         if resuming:
             check_assets(target)
             _compare_threads(target, report)

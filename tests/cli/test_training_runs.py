@@ -129,7 +129,16 @@ def test_resume_goes_back_to_a_named_step(command, tiny, finished, tiny_run, nam
 
 @pytest.mark.parametrize(
     "method",
-    ["averaged-momentum", "nesterov", "adagrad", "rmsprop", "adadelta", "adamax", "amsgrad"],
+    [
+        "averaged-momentum",
+        "nesterov",
+        "adagrad",
+        "rmsprop",
+        "adadelta",
+        "adamax",
+        "amsgrad",
+        "muon",
+    ],
 )
 def test_a_resumed_run_steps_on_bit_exactly_with_any_method(command, tiny, tmp_path, method):
     words = ["train", "transformer-embedded", *tiny, f"optimizer.name={method}", "--run"]

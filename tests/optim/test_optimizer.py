@@ -10,7 +10,9 @@ from landmark.optim.optimizer import OptimizerConfig, ScheduledOptimizer
 
 def network() -> nn.Module:
     torch.manual_seed(0)
-    return nn.Sequential(nn.Linear(5, 7), nn.Tanh(), nn.Linear(7, 3))
+    model = nn.Sequential(nn.Linear(5, 7), nn.Tanh(), nn.Linear(7, 3))
+    model.matrices = {"0": 1}  # what Muon takes
+    return model
 
 
 def rates(step: int) -> float:
@@ -83,6 +85,7 @@ CONFIGS = {
 UNLIKE_TORCH = {
     "averaged-momentum": OptimizerConfig(name="averaged-momentum"),
     "adam, not corrected": OptimizerConfig(bias_correction=False),
+    "muon": OptimizerConfig(name="muon", weight_decay=0.1),
     "adamw, written out": OptimizerConfig(name="adamw", weight_decay=0.1, written_out=True),
 }
 

@@ -165,6 +165,12 @@ def test_a_failed_preparation_leaves_nothing_behind_that_was_not_there(tmp_path,
 # What belongs to it
 
 
+def test_settings_that_do_not_go_together_leave_nothing_behind(tmp_path):
+    with pytest.raises(UserError, match="has none to learn: take adamw"):
+        landmark.train("hello", tmp_path / "run", ["optimizer.name=muon"])
+    assert not (tmp_path / "run").exists()
+
+
 def test_the_recipe_keeps_the_digest_of_the_tokenizer(tiny_run):
     values = yaml.safe_load((tiny_run / "recipe.yaml").read_text())
     content = (tiny_run / "tokenizer.json").read_bytes()

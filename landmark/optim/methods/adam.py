@@ -20,7 +20,7 @@ class Adam(Method, torch.optim.Adam):
     show what that does; torch has no kernel for it.
     """
 
-    own = ("written_out", "bias_correction")
+    own: tuple[str, ...] = ("written_out", "bias_correction")
 
     def __init__(
         self,

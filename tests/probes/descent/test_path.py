@@ -47,8 +47,8 @@ def test_a_path_is_that_of_the_optimiser_that_trains(method):
 
 
 def test_the_methods_have_the_names_that_recipes_use():
-    evaluates_again = {"lbfgs"}  # asks for the height at places of its own choice
-    assert set(METHODS) == set(MethodName.__args__) - evaluates_again
+    apart = {"lbfgs", "muon"}  # asks for heights at places of its choice; is for matrices
+    assert set(METHODS) == set(MethodName.__args__) - apart
 
 
 def test_above_the_largest_stable_rate_plain_descent_diverges():
