@@ -193,13 +193,14 @@ def _prefixed(prefix: str, module: Any) -> dict[str, Any]:
 
 
 def read_questions(run: str, source: Path, count: int) -> dict[str, Any]:
-    """Sentences of a file as tokens, and how long each translation may be."""
-    from landmark.data.tokenizer import SubwordTokenizer
+    """Sentences of a file as the run's tokens, and how long each translation may be."""
+    from landmark.pipelines.loading import load
 
     opened = gzip.open if source.suffix == ".gz" else open
     with opened(source, "rt", encoding="utf-8") as file:
         lines = [line.strip() for line in file if line.strip()][:count]
-    sources = SubwordTokenizer.load(Path(run) / "tokenizer.json").encode(lines)
+    pipeline = load(run, task="translation")
+    sources = pipeline.tokenizer.encode([pipeline.source_form.read(line) for line in lines])
     return {"sources": sources, "limits": [2 * len(row) + 22 for row in sources]}
 
 
