@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -88,7 +88,21 @@ def main(arguments: list[str] | None = None) -> None:
     for stream in (sys.stdout, sys.stderr):  # text is UTF-8 on the way in and out, in any locale
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8")
-    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+    code = run(sys.argv[1:] if arguments is None else arguments)
+    if "TORCHELASTIC_RUN_ID" in os.environ:
+        _exit_at_once(code)
+    sys.exit(code)
+
+
+def _exit_at_once(code: int) -> NoReturn:
+    """End one of torchrun's processes as it stands, with all that it has printed.
+
+    While Python shuts down, a thread of torch's that lets go of a tensor aborts the process and so
+    the group, with all work done. Caches of torch's keep the threads of a sharded training alive.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os._exit(code)
 
 
 def run(arguments: list[str]) -> int:

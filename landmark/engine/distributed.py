@@ -80,6 +80,9 @@ def _join(device: torch.device, timeout: float) -> None:
     The store outlives the processes: there, those that are started anew would find where the dead
     have listened, and call them (pytorch issue 135712).
     """
+    # Imported later, by the first step of an optimiser, its default arguments would be the group,
+    # whose threads then live on until Python shuts down.
+    import torch.distributed.nn.functional
     from torch.distributed.distributed_c10d import PrefixStore
     from torch.distributed.rendezvous import rendezvous
 

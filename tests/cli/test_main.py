@@ -90,6 +90,20 @@ def test_a_real_process_ends_with_the_code_and_one_line(landmark_command):
     assert bad.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize(("word", "code"), [("--version", 0), ("--versoin", 2)])
+def test_a_process_of_torchruns_ends_without_pythons_shutdown(word, code):
+    """Threads of torch's may abort it there, with all work done."""
+    program = "import atexit, sys; from landmark.cli.main import main; "
+    program += f"atexit.register(print, 'shut down'); main(['{word}'])"
+    for group, shut_down in (({}, True), ({"TORCHELASTIC_RUN_ID": "none"}, False)):
+        environment = {**os.environ, **group}
+        words = [sys.executable, "-c", program]
+        result = subprocess.run(words, capture_output=True, text=True, env=environment)  # noqa: PLW1510
+        assert result.returncode == code
+        assert "landmark" in result.stdout + result.stderr
+        assert ("shut down" in result.stdout) == shut_down
+
+
 def test_output_is_utf8_whatever_the_locale(landmark_command):
     foreign = {**os.environ, "PYTHONIOENCODING": "ascii", "LC_ALL": "C"}
     answer = landmark_command("recipe", "transformer-embedded", env=foreign)

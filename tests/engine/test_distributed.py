@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import torch
 from torch import nn
@@ -58,7 +59,15 @@ def check_every_way() -> None:
                 if mine.grad is not None:
                     torch.testing.assert_close(mine.grad, reference.grad, msg=f"{name}: {key}")
         check_order_in_memory()
-        print("all equal")
+        torch.optim.Adam(ours.parameters()).step()  # as in a training; it imports what may hold on
+        assert "pt_gloo_runloop" in threads() or sys.platform != "linux"
+    assert "pt_gloo_runloop" not in threads()
+    print("all equal")
+
+
+def threads() -> list[str]:
+    """The names of this process's threads, torch's among them."""
+    return [path.read_text().strip() for path in Path("/proc/self/task").glob("*/comm")]
 
 
 def check_order_in_memory() -> None:
@@ -70,7 +79,7 @@ def check_order_in_memory() -> None:
     torch.testing.assert_close(kernel.grad, 3 * torch.arange(48.0).view(4, 3, 2, 2))
 
 
-def test_no_way_of_calling_a_model_skips_the_exchange():
+def test_no_way_of_calling_a_model_skips_the_exchange_and_the_group_ends_with_its_threads():
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     result = subprocess.run(
