@@ -252,8 +252,14 @@ def test_four_accumulated_parts_train_the_same_translator(undivided, tmp_path, t
     torch.testing.assert_close(divided, expected, atol=1e-5, rtol=0)
 
 
-METHOD = ["trainer.max_steps=20", "optimizer.name=adamax"]
+METHODS = {"adamax": "exp_inf", "muon": "momentum_buffer"}  # and what each remembers
 PLAYERS = ["threads=1", "trainer.max_steps=50", "data.batch_size=30", "optimizer.name=sgd"]
+
+
+def with_method(method, tiny):
+    """The recipe and its settings, for one process or two."""
+    steps = ["trainer.max_steps=20", f"optimizer.name={method}"]
+    return ["transformer-embedded", *tiny, *LAYOUT, *steps]
 
 
 @pytest.fixture(scope="module")
@@ -264,9 +270,9 @@ def two(tmp_path_factory, tiny):
     plan = {
         "translator": ["transformer-embedded", *tiny, *LAYOUT],
         "players": ["gan-gaussian", *PLAYERS],
-        "method": ["transformer-embedded", *tiny, *LAYOUT, *METHOD],
         "few": ["transformer-embedded", *few],
     }
+    plan |= {method: with_method(method, tiny) for method in METHODS}
     commands = [["train", *words, "--run", str(folder / name)] for name, words in plan.items()]
     journals = run_together(folder / "journal", commands)
     entries = {name: [journal[i] for journal in journals] for i, name in enumerate(plan)}
@@ -288,12 +294,14 @@ def test_two_processes_train_the_same_two_players(two, tmp_path):
     torch.testing.assert_close(both, one, atol=1e-5, rtol=0)
 
 
-def test_two_processes_step_with_another_method_as_one_does(two, tmp_path, tiny):
-    train("transformer-embedded", tmp_path / "one", [*tiny, *LAYOUT, *METHOD])
-    one, both = weights_of(tmp_path / "one"), weights_of(two[0] / "method")
+@pytest.mark.parametrize(("method", "memory"), METHODS.items())
+def test_two_processes_step_with_another_method_as_one_does(two, tmp_path, tiny, method, memory):
+    recipe, *settings = with_method(method, tiny)
+    train(recipe, tmp_path / "one", settings)
+    one, both = weights_of(tmp_path / "one"), weights_of(two[0] / method)
     torch.testing.assert_close(both, one, atol=1e-5, rtol=0)
-    folder = Run(two[0] / "method").find_checkpoint("latest")
-    assert any(name.endswith(".exp_inf") for name in load_tensors(folder, "state.safetensors"))
+    folder = Run(two[0] / method).find_checkpoint("latest")
+    assert any(name.endswith(f".{memory}") for name in load_tensors(folder, "state.safetensors"))
 
 
 def test_a_process_without_validation_sentences_keeps_in_step(two):
