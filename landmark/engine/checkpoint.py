@@ -125,6 +125,11 @@ def load_tensors(folder: Path, name: str) -> dict[str, Tensor]:
         raise DamagedError(f"{path}: not a safetensors file: {error}") from None
 
 
+def checkpoint_digest(folder: Path) -> str:
+    """What tells a checkpoint from any other: the digest of its manifest, which has its files'."""
+    return str(_read_manifest(folder)["sha256"])
+
+
 def has_file(folder: Path, name: str) -> bool:
     """Whether the manifest lists a file."""
     return name in _read_manifest(folder)["files"]

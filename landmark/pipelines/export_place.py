@@ -5,8 +5,7 @@ from typing import Any
 
 import landmark
 from landmark.core.errors import UserError
-from landmark.core.storage import read_signed
-from landmark.engine.checkpoint import MANIFEST
+from landmark.engine.checkpoint import checkpoint_digest
 from landmark.engine.run import Run
 from landmark.interop.folder import read_export
 
@@ -22,7 +21,7 @@ def export_facts(target: str, weights: str, checkpoint: Path) -> dict[str, Any]:
         "target": target,
         "weights": weights,
         "checkpoint": checkpoint.name,
-        "checkpoint_digest": _digest(checkpoint),
+        "checkpoint_digest": checkpoint_digest(checkpoint),
         "landmark": landmark.__version__,
     }
 
@@ -36,14 +35,9 @@ def open_export(run: Run, name: str, checkpoint: str | None = None) -> Path:
     if not folder.exists():
         raise UserError(f"{folder}: there is no export yet: {command}")
     facts = read_export(folder)
-    if facts["checkpoint_digest"] != _digest(source):
+    if facts["checkpoint_digest"] != checkpoint_digest(source):
         raise UserError(
             f"{folder}: was made from {facts['checkpoint']}, not from {source.name} as it is now: "
             f"{command}"
         )
     return folder
-
-
-def _digest(checkpoint: Path) -> str:
-    """What a checkpoint's manifest says of all of it."""
-    return str(read_signed(checkpoint / MANIFEST, "use another (--checkpoint)")["sha256"])

@@ -142,7 +142,7 @@ def load(
             _check_alike(pipeline, other)
         pipeline.use([pipeline.model, *(other.model for other in others)])
     if engine != "torch":
-        pipeline.engine = load_engine(run, engine, pipeline.config.threads, checkpoint)
+        pipeline.engine = load_engine(run, engine, checkpoint=checkpoint)
     return pipeline
 
 
@@ -152,7 +152,7 @@ def _load_classifier(
     """A run on images, with what looks at them."""
     pipeline = ClassificationPipeline(run, config, checkpoint, "cpu" if engine == ONNX else device)
     if engine == ONNX:
-        pipeline.engine = load_onnx(run, config.threads, checkpoint)
+        pipeline.engine = load_onnx(run, checkpoint=checkpoint)
     elif engine == COMPILED:
         pipeline.engine = TorchEngine(pipeline.network, pipeline.device, compiled=True)
     return pipeline

@@ -1,4 +1,4 @@
-"""Which sentence pairs a command takes: splits of a run's own data, or two files."""
+"""Which sentence pairs a command takes: splits of a run's own data, two files, or a .tsv."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from landmark.data.translation.parallel_text import Pair
     from landmark.pipelines.translation.translation import TranslationPipeline
 
-Source = Annotated[Path | None, typer.Option(help="Sentences to translate …")]
+Source = Annotated[
+    Path | None, typer.Option(help="Sentences to translate (or a .tsv of both sides) …")
+]
 Reference = Annotated[Path | None, typer.Option(help="… and their translations.")]
 
 
@@ -20,8 +22,9 @@ def check_sentences(
     splits: Sequence[str] | None, source: Path | None, reference: Path | None
 ) -> None:
     """Refuse options that do not go together."""
-    if bool(source) != bool(reference):
-        raise UserError("--source and --reference go together")
+    is_table = source is not None and source.suffix == ".tsv" and not reference
+    if bool(source) != bool(reference) and not is_table:
+        raise UserError("--source and --reference go together, unless --source is a .tsv of both")
     if source and splits:
         raise UserError("give --split or --source and --reference, not both")
 
@@ -37,6 +40,7 @@ def read_sets(
     from landmark.data.translation.parallel_text import read_pairs
     from landmark.pipelines.translation.evaluation import split_pairs
 
-    if source and reference:
-        return {str(source): list(read_pairs([str(source)], [str(reference)]))}
+    if source:
+        targets = [str(reference)] if reference else []
+        return {str(source): list(read_pairs([str(source)], targets))}
     return {name: split_pairs(pipeline, name, language) for name in splits or ["test"]}

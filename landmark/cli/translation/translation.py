@@ -186,6 +186,8 @@ def _check_places(
         raise UserError("--resume goes with --output, and --output with --file")
     if attention and len(texts) != 1:
         raise UserError("--attention draws one sentence: give exactly one")
+    if file and file.exists() and not (file.is_file() or file.is_dir()):
+        raise UserError(f"{file}: is no file that can be read twice: send it to standard input")
 
 
 def _check_ensemble(texts: Sequence[str], ensemble: Sequence[Path]) -> None:
@@ -261,11 +263,14 @@ def _origin(
 ) -> dict[str, Any]:
     """All that a translated file depends on: it goes on only with the same."""
     from landmark.data.text_file import digest_file
+    from landmark.engine.checkpoint import checkpoint_digest
+    from landmark.engine.run import Run
 
+    others = [Run.open(run).find_checkpoint(None) for run in runs[1:]]
     return {
         "file": digest_file(file),
         "runs": [str(run.resolve()) for run in runs],
-        "checkpoint": job.pipeline.checkpoint.name,
+        "weights": [checkpoint_digest(folder) for folder in (job.pipeline.checkpoint, *others)],
         "engine": engine,
         "glossary": digest_file(glossary) if glossary else None,
         "options": repr([(k, v) for k, v in sorted(job.options.items()) if k != "glossary"]),

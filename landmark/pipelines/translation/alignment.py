@@ -95,7 +95,8 @@ def align_pairs(
 def check_choice(pipeline: TranslationPipeline, choice: AttentionChoice) -> None:
     """Refuse a layer or a head that the model does not have."""
     layers, heads = pipeline.model.attention_shape
-    for name, number, most in (("layer", choice.layer, layers), ("head", choice.head or 1, heads)):
+    head = 1 if choice.head is None else choice.head
+    for name, number, most in (("layer", choice.layer, layers), ("head", head, heads)):
         if not 1 <= number <= most:
             raise UserError(f"there is no {name} {number}: the decoder has {name}s 1 to {most}")
 

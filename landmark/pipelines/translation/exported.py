@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from landmark.core.configuration import as_values
 from landmark.core.errors import UserError
 from landmark.core.storage import write_durably
 from landmark.data.foreign.sentencepiece import SentencePieceTokenizer
@@ -77,6 +78,13 @@ def export_run(
 
     facts = export_facts(target, "int8" if int8 else "float32", source)
     facts["max_length"] = model.config.max_length
+    data = pipeline.config.data
+    facts["text"] = {  # how another program makes the model's input of a sentence
+        "form": pipeline.source_form.name,
+        "languages": [pipeline.source_form.language, *pipeline.target_forms],
+        "tags": {language: pipeline.tokenizer.tag(language) for language in data.tags},
+    }
+    facts["search"] = as_values(pipeline.config.search)
     write_export(folder, facts, fill)
     return folder
 

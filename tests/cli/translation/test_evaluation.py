@@ -143,6 +143,20 @@ def test_a_reversed_run_is_scored_the_other_way_round(tiny_run, copied, rewrite_
     assert back == [(b, a) for a, b in there]
 
 
+def test_a_table_of_both_sides_is_scored_as_two_files_are(command, tiny_run, tmp_path):
+    pairs = evaluation.split_pairs(landmark.load(tiny_run), "test")[:3]
+    names = [tmp_path / name for name in ("a.tsv", "a.en", "a.de")]
+    texts = ["".join(f"{a}\t{b}\n" for a, b in pairs), *map("\n".join, zip(*pairs, strict=True))]
+    for name, text in zip(names, texts, strict=True):
+        name.write_text(text, encoding="utf-8")
+    table, source, reference = names
+    words = ["evaluate", tiny_run, "--json", "--bootstrap", "0", "--source"]
+    (one,) = json.loads(command(*words, table).out)["sets"]
+    (two,) = json.loads(command(*words, source, "--reference", reference).out)["sets"]
+    assert one["sentences"] == 3
+    assert one["scores"] == two["scores"]
+
+
 def test_unequal_files_give_both_counts(mistake, tiny_run, tmp_path):
     source, reference = tmp_path / "a.en", tmp_path / "a.de"
     source.write_text("a\nb\nc\n")

@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from landmark.cli.translation.resumable import ResumableFile
 from landmark.data import text_file
 from landmark.data.embedded import corpus
 from landmark.pipelines.translation.translation import Translation
+from landmark.recipes.training import train
 
 SENTENCES = [pair.source for pair in corpus.draw("train", 60)][:24]
 
@@ -169,6 +171,28 @@ def test_a_stream_goes_on_only_as_it_began(
     assert message in mistake(*words, "--resume", *changed)
     path.write_text("another\n", encoding="utf-8")
     assert "was begun with file" in mistake(*words, "--resume")
+
+
+def test_a_stream_does_not_go_on_with_weights_that_have_changed(
+    command, mistake, tiny, tiny_run, lines, small_blocks, interrupted, monkeypatch, tmp_path
+):
+    path, _ = lines
+    other = tmp_path / "other"
+    shutil.copytree(tiny_run, other)
+    ensemble = ["--ensemble", other, "--file", path, "--output", path.with_name("out.txt")]
+    interrupted(2)
+    assert command("translate", tiny_run, *ensemble).code == 130
+    monkeypatch.undo()
+    train("transformer-embedded", other, [*tiny, "trainer.max_steps=13"], resume="auto")
+    assert "was begun with weights" in mistake("translate", tiny_run, *ensemble, "--resume")
+
+
+def test_a_pipe_is_refused_as_a_file(mistake, tiny_run, tmp_path):
+    """It could be read once only: to check all lines, and not to translate them."""
+    os.mkfifo(tmp_path / "pipe")
+    words = ["translate", tiny_run, "--file", tmp_path / "pipe", "--output", tmp_path / "out"]
+    assert "pipe: is no file that can be read twice: send it to standard input" in mistake(*words)
+    assert not (tmp_path / "out").exists()
 
 
 def test_resume_without_a_beginning_is_refused(mistake, tiny_run, lines):

@@ -142,7 +142,7 @@ def test_the_default_is_the_best_or_without_gold_the_layer_before_the_last(pipel
         gold_pairs(pipeline, 5)
 
 
-@pytest.mark.parametrize(("layer", "head"), [(0, 1), (2, 1), (1, 3)])
+@pytest.mark.parametrize(("layer", "head"), [(0, 1), (2, 1), (1, 3), (1, 0)])
 def test_layers_and_heads_that_are_not_there_are_refused(pipeline, layer, head):
     with pytest.raises(UserError, match=r"there is no (layer|head) \d: the decoder has"):
         check_choice(pipeline, AttentionChoice(layer, head, False))

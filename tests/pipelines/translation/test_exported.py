@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from landmark.core.configuration import as_values
 from landmark.core.errors import DamagedError, UserError
 from landmark.data.embedded import corpus
 from landmark.data.tokenizer import SubwordTokenizer
@@ -15,6 +16,7 @@ from landmark.interop.ctranslate2 import save_ctranslate2
 from landmark.interop.onnx import save_onnx
 from landmark.models.transformer.translator import TransformerConfig, Translator
 from landmark.pipelines.loading import load
+from landmark.pipelines.translation import exported
 from landmark.pipelines.translation.engine import TorchEngine
 from landmark.pipelines.translation.exported import (
     CTranslate2Engine,
@@ -192,6 +194,19 @@ def test_a_damaged_export_is_not_used(run, tmp_path):
         load_engine(tmp_path / "run", "ctranslate2", 1)
 
 
+@pytest.mark.parametrize("name", ["ctranslate2", "onnx"])
+def test_an_export_takes_as_many_threads_as_torch_whatever_it_was_trained_with(
+    run, pipeline, name, monkeypatch
+):
+    assert pipeline.config.threads == 1
+    made = []
+    for engine in ("CTranslate2Engine", "OnnxEngine"):
+        monkeypatch.setattr(exported, engine, lambda folder, threads: made.append(threads))
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 7)
+    load(run, device="cpu", engine=name)
+    assert made == [7]
+
+
 def test_the_export_says_where_it_comes_from_and_works_without_us(run, pipeline):
     import ctranslate2
     from tokenizers import Tokenizer
@@ -200,6 +215,8 @@ def test_the_export_says_where_it_comes_from_and_works_without_us(run, pipeline)
     facts = json.loads((folder / "manifest.json").read_text())["facts"]
     assert facts["checkpoint"] == pipeline.checkpoint.name
     assert facts["weights"] == "float32"
+    assert facts["text"] == {"form": "plain", "languages": ["en", "de"], "tags": {}}
+    assert facts["search"] == as_values(pipeline.config.search)
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     translator = ctranslate2.Translator(str(folder))
     tokens = tokenizer.encode(" The dog sees a cat.", add_special_tokens=False).tokens
