@@ -22,7 +22,8 @@ def run(name: str, *words: str, **variables: str) -> str:
 def test_every_benchmark_finds_what_it_imports(monkeypatch):
     monkeypatch.syspath_prepend(FOLDER)  # where they find each other
     for path in sorted(FOLDER.glob("*.py")):
-        importlib.import_module(f"benchmarks.{path.stem}")
+        module = importlib.import_module(f"benchmarks.{path.stem}")
+        assert module.__doc__, f"{path.name} does not say what it measures"
 
 
 def test_training_is_timed_beside_torchs_transformer(tmp_path):
