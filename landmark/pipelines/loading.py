@@ -152,7 +152,7 @@ def _load_classifier(
     """A run on images, with what looks at them."""
     pipeline = ClassificationPipeline(run, config, checkpoint, "cpu" if engine == ONNX else device)
     if engine == ONNX:
-        pipeline.engine = load_onnx(run, checkpoint=checkpoint)
+        pipeline.engine = load_onnx(run, checkpoint)
     elif engine == COMPILED:
         pipeline.engine = TorchEngine(pipeline.network, pipeline.device, compiled=True)
     return pipeline

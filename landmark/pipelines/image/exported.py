@@ -55,7 +55,7 @@ def export_network(
     return folder
 
 
-def load_onnx(run: Run, threads: int | None = None, checkpoint: str | None = None) -> OnnxEngine:
+def load_onnx(run: Run, checkpoint: str | None = None) -> OnnxEngine:
     """The engine of a run's export; refuses one that is missing, damaged or of other weights."""
     library("onnxruntime")
-    return OnnxEngine(open_export(run, ONNX, checkpoint), threads)
+    return OnnxEngine(open_export(run, ONNX, checkpoint))
