@@ -38,6 +38,11 @@ def train(
         list[Path] | None, typer.Option(help="Sentences to validate on; else some are held out.")
     ] = None,
     valid_target: Annotated[list[Path] | None, typer.Option(help="Their translations.")] = None,
+    extra_source: Annotated[
+        list[Path] | None,
+        typer.Option(help="More pairs beside any recipe's own, as made up by back-translation."),
+    ] = None,
+    extra_target: Annotated[list[Path] | None, typer.Option(help="Their translations.")] = None,
     reverse: Annotated[bool, typer.Option("--reverse", help="Swap the two sides.")] = False,
     clean: Annotated[
         bool, typer.Option("--clean", help="Drop empty, long, lopsided and repeated pairs.")
@@ -76,6 +81,8 @@ def train(
         "target": target,
         "valid_source": valid_source,
         "valid_target": valid_target,
+        "extra_source": extra_source,
+        "extra_target": extra_target,
         "text": text,
         "valid_text": valid_text,
     }
@@ -97,12 +104,14 @@ def _data_overrides(files: dict[str, list[Path] | None], reverse: bool, clean: b
         raise UserError("--valid-text needs --text")
     if "text" in given and not given.keys() <= {"text", "valid_text"}:
         raise UserError("--text is for language models, --source and --target for translation")
-    if given and "text" not in given and "source" not in given:
+    own = given.keys() - {"extra_source", "extra_target"}
+    if own and "text" not in given and "source" not in given:
         raise UserError("own data needs --source (and --target, unless it is a .tsv with both)")
-    if "valid_target" in given and "valid_source" not in given:
-        raise UserError("--valid-target needs --valid-source")
+    for kind in ("valid", "extra"):
+        if f"{kind}_target" in given and f"{kind}_source" not in given:
+            raise UserError(f"--{kind}-target needs --{kind}-source")
     settings = [f"data.{key}={json.dumps(paths)}" for key, paths in given.items()]
-    if given:
+    if own:
         settings.append("data.corpus=files")
     return settings + ["data.reverse=true"] * reverse + ["data.clean=true"] * clean
 

@@ -184,6 +184,8 @@ def test_invalid_utf8_names_file_and_line_before_any_work(mistake, own_data, tin
         (["--valid-source", "a.en"], "own data needs --source"),
         (["--source", "a.en", "--target", "a.de", "--valid-target", "b"], "needs --valid-source"),
         (["--source", "a", "--source", "b", "--target", "c"], "a: cannot be read"),
+        (["--extra-target", "a.de"], "--extra-target needs --extra-source"),
+        (["--text", "a", "--extra-source", "b"], "--text is for language models"),
     ],
 )
 def test_incomplete_data_options_are_refused(mistake, options, said, tmp_path, monkeypatch):

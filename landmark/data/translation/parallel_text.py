@@ -7,6 +7,7 @@ a digest of each pair.
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -44,6 +45,11 @@ class ParallelTextConfig:
     """Files to validate on."""
     valid_target: tuple[str, ...] = ()
     """Their translations."""
+    extra_source: tuple[str, ...] = ()
+    """Files with more to train on beside any corpus, made up by a model perhaps: never held out, no
+    part of what the tokenizer is learnt from, and a pair that is there already is left out."""
+    extra_target: tuple[str, ...] = ()
+    """Their translations."""
     reverse: bool = False
     """Swap the sides: translate from the target language to the source language."""
     clean: bool = False
@@ -72,6 +78,10 @@ class ParallelTextConfig:
             self._check_tagged_files()
         if self.valid_target and not self.valid_source:
             raise ValueError("data.valid_target is given without data.valid_source")
+        if self.extra_target and not self.extra_source:
+            raise ValueError("data.extra_target is given without data.extra_source")
+        if self.extra_source and self.tags:
+            raise ValueError("extra pairs are for one target language: give them as data.source")
         return self
 
     @property
@@ -155,7 +165,7 @@ def clean(
     seen: set[bytes] = set()
     for source, target in pairs:
         lengths = len(source.split()), len(target.split())
-        digest = hashlib.blake2b(f"{source}\t{target}".encode(), digest_size=8).digest()
+        digest = _digest((source, target))
         if not min(lengths):
             dropped["empty"] += 1
         elif max(lengths) > config.clean_max_words:
@@ -169,10 +179,32 @@ def clean(
             yield source, target
 
 
+def remember(pairs: Iterator[Pair], seen: set[bytes]) -> Iterator[Pair]:
+    """Pass on all pairs, and note them in `seen`."""
+    for pair in pairs:
+        seen.add(_digest(pair))
+        yield pair
+
+
+def leave_out(pairs: Iterator[Pair], seen: set[bytes], dropped: Counter[str]) -> Iterator[Pair]:
+    """Pass on the pairs that `seen` does not hold, each once; count the others in `dropped`."""
+    for pair in pairs:
+        digest = _digest(pair)
+        if digest in seen:
+            dropped["extra, but there already"] += 1
+        else:
+            seen.add(digest)
+            yield pair
+
+
+def _digest(pair: Pair) -> bytes:
+    return hashlib.blake2b("\t".join(pair).encode(), digest_size=8).digest()
+
+
 def files_digest(config: ParallelTextConfig) -> str:
     """A digest of the content of all data files: part of a run's identity."""
+    groups = (config.source, config.target, config.valid_source, config.valid_target)
     digest = hashlib.sha256()
-    for names in (config.source, config.target, config.valid_source, config.valid_target):
-        for name in names:
-            digest.update(bytes.fromhex(digest_file(name)))
+    for name in chain(*groups, config.extra_source, config.extra_target):
+        digest.update(bytes.fromhex(digest_file(name)))
     return digest.hexdigest()[:16]

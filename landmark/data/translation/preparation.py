@@ -20,7 +20,9 @@ from landmark.data.translation.parallel_text import (
     ParallelTextConfig,
     clean,
     files_digest,
+    leave_out,
     read_pairs,
+    remember,
 )
 from landmark.data.translation.text_form import FormName, TextForm
 
@@ -31,9 +33,10 @@ _CHUNK = 10_000
 
 def data_digest(config: ParallelTextConfig) -> str:
     """A digest of the sentence pairs that a configuration names."""
-    if config.corpus == "embedded":
-        return embedded.digest()
-    return files_digest(config) if config.corpus == "files" else text_digest(config.corpus)
+    if config.corpus == "files":
+        return files_digest(config)
+    digest = embedded.digest() if config.corpus == "embedded" else text_digest(config.corpus)
+    return f"{digest}+{files_digest(config)}" if config.extra_source else digest
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,18 @@ def training_parts(
             every = _every(config)
             pairs = (pair for number, pair in enumerate(pairs, 1) if number % every)
         yield _part(config, form, language, _cleaned(pairs, config, dropped))
+
+
+def _with_extra(
+    parts: Iterator[Part], config: ParallelTextConfig, form: FormName, dropped: Counter[str]
+) -> Iterator[Part]:
+    """The parts, to be read in their order, and behind them the extra pairs that are new."""
+    seen: set[bytes] = set()
+    for part in parts:
+        yield Part(part.tag, remember(part.pairs, seen))
+    pairs = _cleaned(read_pairs(config.extra_source, config.extra_target), config, dropped)
+    extra = _part(config, form, config.target_languages[0], pairs)
+    yield Part(extra.tag, leave_out(extra.pairs, seen, dropped))
 
 
 def validation_parts(config: ParallelTextConfig, form: FormName, report: Report) -> Iterator[Part]:
@@ -145,21 +160,16 @@ def prepare_translation(
 ) -> int:
     """Write tokenizer.json, words.txt and data/ into a run folder; the vocabulary's size."""
     folder.mkdir(parents=True, exist_ok=True)
-    if config.corpus == "files":
-        _check_files(config)
+    _check_files(config)
     form = tokenizer_config.form
     tokenizer = _tokenizer(config, tokenizer_config, report)
     tokenizer.save(folder / "tokenizer.json")
     dropped: Counter[str] = Counter()
     words: set[str] = set()
-    kept = _write(
-        training_parts(config, form, dropped, report),
-        tokenizer,
-        folder / "data/train",
-        max_length,
-        dropped,
-        words,
-    )
+    parts = training_parts(config, form, dropped, report)
+    if config.extra_source:
+        parts = _with_extra(parts, config, form, dropped)
+    kept = _write(parts, tokenizer, folder / "data/train", max_length, dropped, words)
     if not kept:
         raise UserError(f"no training pair is left ({_counts(dropped)}): look at the data")
     valid_dropped: Counter[str] = Counter()
@@ -198,12 +208,16 @@ def _tokenizer(
 
 def _check_files(config: ParallelTextConfig) -> None:
     """Read everything once, so that a fault shows before work begins."""
-    if not config.source:
+    if config.corpus == "files" and not config.source:
         raise UserError("there is no text to train on: give --source and --target (data.source …)")
     _counted.clear()  # the files may have changed since another training of this process
-    _count_pairs(config.source, config.target)
-    if config.valid_source:
-        _count_pairs(config.valid_source, config.valid_target)
+    for sources, targets in (
+        (config.source, config.target),
+        (config.valid_source, config.valid_target),
+        (config.extra_source, config.extra_target),
+    ):
+        if sources:
+            _count_pairs(sources, targets)
 
 
 def _write(

@@ -37,8 +37,8 @@ def test_text_without_translations_is_translated_back_filtered_and_learnt_from(
     kept = (tmp_path / "good.de").read_text(encoding="utf-8").splitlines()
     assert len(kept) == 10
     assert set(kept) <= {pair.target for pair in pairs[30:50]}
-    made_up = ["--source", "good.en", "--target", "good.de"]
-    forward = command(*train, *mine, *made_up, *checked, "--clean", "--run", "forward")
+    made_up = ["--extra-source", "good.en", "--extra-target", "good.de"]
+    forward = command(*train, *mine, *made_up, *checked, "--run", "forward")
     assert forward.code == 0
-    assert "pairs to train on, 10 to validate" in forward.err
+    assert "40 pairs to train on, 10 to validate" in forward.err
     assert command("translate", "forward", "A sentence.").code == 0

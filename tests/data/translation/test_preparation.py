@@ -1,4 +1,5 @@
 from collections import Counter
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 
@@ -291,6 +292,97 @@ def test_a_large_corpus_is_cut_into_shards_and_read_back_whole(files, prepare, m
     _, folder, _ = prepare(files())
     assert len(list((folder / "data" / "train").glob("*.source.tokens"))) > 3
     assert stored(folder, "train") == [pair for n, pair in enumerate(PAIRS, 1) if n % 10]
+
+
+# Extra pairs
+
+
+@pytest.fixture
+def extra(tmp_path):
+    """Two files with extra pairs, as settings."""
+
+    def write(pairs):
+        for side, lines in zip(("en", "de"), zip(*pairs, strict=True), strict=True):
+            (tmp_path / f"extra.{side}").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        paths = str(tmp_path / "extra.en"), str(tmp_path / "extra.de")
+        return {"extra_source": paths[:1], "extra_target": paths[1:]}
+
+    return write
+
+
+def test_extra_pairs_are_trained_on_beside_the_others_and_never_held_out(files, extra, prepare):
+    made_up = [(f"made up {n}", f"erfunden {n}") for n in range(40)]
+    _, folder, _ = prepare(files(**extra(made_up)))
+    kept = [pair for n, pair in enumerate(PAIRS, 1) if n % 10]
+    assert stored(folder, "train") == kept + made_up
+    assert stored(folder, "valid") == PAIRS[9::10]
+
+
+def test_extra_pairs_join_the_embedded_corpus_too(extra, prepare):
+    config = ParallelTextConfig(train_pairs=40, valid_pairs=10, **extra([("made up", "erfunden")]))
+    _, folder, _ = prepare(config, max_length=500)
+    assert len(stored(folder, "train")) == 41
+    assert stored(folder, "train")[-1] == ("made up", "erfunden")
+
+
+def test_an_extra_pair_that_is_there_already_is_left_out_and_counted(files, extra, prepare):
+    half_new = (PAIRS[0][0], "ein anderer Satz")
+    pairs = [PAIRS[0], half_new, half_new, PAIRS[1]]
+    _, folder, records = prepare(files(**extra(pairs)))
+    assert stored(folder, "train")[86:] == [half_new]
+    assert records[-1]["left_out"] == {"extra, but there already": 3}
+
+
+def test_extra_pairs_are_compared_in_the_models_form(files, extra, prepare):
+    pytest.importorskip("sacremoses")
+    lowercase = TokenizerConfig(vocab_size=300, form="moses-lowercase")
+    config = files([("A dog.", "Ein Hund."), ("A cat.", "Eine Katze.")] * 10)
+    config = replace(config, **extra([("a dog.", "ein hund ."), ("a dog.", "ein tier.")]))
+    _, folder, records = prepare(config, tokenizer=lowercase)
+    assert stored(folder, "train")[18:] == [("a dog .", "ein tier .")]
+    assert records[-1]["left_out"] == {"extra, but there already": 1}
+
+
+def test_extra_pairs_are_turned_round_with_the_others(files, extra, prepare):
+    _, folder, _ = prepare(files(reverse=True, **extra([("made up", "erfunden")])))
+    assert stored(folder, "train")[-1] == ("erfunden", "made up")
+
+
+def test_the_tokenizer_does_not_learn_from_extra_pairs(files, extra, prepare):
+    prepare(files(), folder="without")
+    _, folder, _ = prepare(files(**extra([("zzzz zzzz", "zzzz zzzz")] * 99)))
+    before = (folder.parent / "without" / "tokenizer.json").read_text()
+    assert (folder / "tokenizer.json").read_text() == before
+
+
+def test_the_digest_follows_the_extra_pairs(files, extra):
+    for config in (files(), ParallelTextConfig()):
+        digests = {
+            data_digest(config),
+            data_digest(replace(config, **extra([("one", "eins")]))),
+            data_digest(replace(config, **extra([("one", "zwei")]))),
+        }
+        assert len(digests) == 3
+
+
+def test_faulty_extra_files_are_named_before_any_work(files, extra, prepare, tmp_path):
+    settings = extra([("one", "eins"), ("two", "zwei")])
+    (tmp_path / "extra.de").write_text("eins\n")
+    with pytest.raises(UserError, match=r"extra\.en has 2 lines but .*extra\.de has 1"):
+        prepare(files(**settings))
+    assert not (tmp_path / "run" / "tokenizer.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"extra_target": ("b",)}, "without data.extra_source"),
+        ({"extra_source": ("a",), "target_languages": ("de", "fr")}, "for one target language"),
+    ],
+)
+def test_extra_pairs_that_cannot_be_used_are_refused(settings, said):
+    with pytest.raises(UserError, match=said):
+        build(ParallelTextConfig, {"corpus": "multi30k", **settings}, Origin("recipe"))
 
 
 # The embedded corpus
