@@ -72,7 +72,9 @@ def _with_extra(
         yield Part(part.tag, remember(part.pairs, seen))
     pairs = _cleaned(read_pairs(config.extra_source, config.extra_target), config, dropped)
     extra = _part(config, form, config.target_languages[0], pairs)
-    yield Part(extra.tag, leave_out(extra.pairs, seen, dropped))
+    new = leave_out(extra.pairs, seen, dropped)
+    mark = f"{config.extra_mark} " if config.extra_mark else ""
+    yield Part(extra.tag, ((mark + source, target) for source, target in new))
 
 
 def validation_parts(config: ParallelTextConfig, form: FormName, report: Report) -> Iterator[Part]:

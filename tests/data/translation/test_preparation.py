@@ -348,6 +348,15 @@ def test_extra_pairs_are_turned_round_with_the_others(files, extra, prepare):
     assert stored(folder, "train")[-1] == ("erfunden", "made up")
 
 
+def test_extra_pairs_can_be_marked_on_the_side_that_is_translated(files, extra, prepare):
+    made_up = extra([("made up", "erfunden"), PAIRS[0]])
+    _, folder, records = prepare(files(extra_mark="^", **made_up), folder="there")
+    assert stored(folder, "train")[86:] == [("^ made up", "erfunden")]
+    assert records[-1]["left_out"] == {"extra, but there already": 1}
+    _, folder, _ = prepare(files(extra_mark="^", reverse=True, **made_up), folder="back")
+    assert stored(folder, "train")[86:] == [("^ erfunden", "made up")]
+
+
 def test_the_tokenizer_does_not_learn_from_extra_pairs(files, extra, prepare):
     prepare(files(), folder="without")
     _, folder, _ = prepare(files(**extra([("zzzz zzzz", "zzzz zzzz")] * 99)))
