@@ -52,7 +52,7 @@ class ParallelTextConfig:
     """Their translations."""
     extra_mark: str = ""
     """What to put before the source of each extra pair, so that the model knows it from the others:
-    tagged back-translation, Caswell et al. 2019, arXiv 1906.06442. A sign that no text has, as ^."""
+    tagged back-translation, Caswell et al. 2019, arXiv 1906.06442. A sign no text has, as ^."""
     reverse: bool = False
     """Swap the sides: translate from the target language to the source language."""
     clean: bool = False
