@@ -9,6 +9,7 @@ import typer
 from landmark.cli.image.evaluation import evaluate_images
 from landmark.cli.options import (
     Beam,
+    Channel,
     Checkpoint,
     Device,
     Json,
@@ -54,6 +55,7 @@ def evaluate(
     ] = None,
     beam: Beam = None,
     length_penalty: LengthPenalty = None,
+    channel: Channel = None,
     engine: Annotated[
         str,
         typer.Option(help="torch, or an export: ctranslate2, ctranslate2-int8, onnx; or compiled."),
@@ -90,7 +92,7 @@ def evaluate(
     _refuse(
         task,
         {"--source": source, "--reference": reference, "--join": join, "--beam": beam,
-         "--length-penalty": length_penalty, "--against": against, "--to": to,
+         "--length-penalty": length_penalty, "--channel": channel, "--against": against, "--to": to,
          "--by-length": by_length, "--output": output},
         {"--ten-crop": ten_crop, "--strict": strict, "--confusion": confusion},
         {"--file": file},
@@ -103,8 +105,8 @@ def evaluate(
         evaluate_understanding(run, split, file, bootstrap, as_json, checkpoint, device)
     else:
         options = Options(
-            split, source, reference, join, beam, length_penalty, engine, against, test, bootstrap,
-            by_length, bin_words, to, output, as_json, checkpoint, device,
+            split, source, reference, join, beam, length_penalty, channel, engine, against, test,
+            bootstrap, by_length, bin_words, to, output, as_json, checkpoint, device,
         )  # fmt: skip
         evaluate_translator(run, options)
 

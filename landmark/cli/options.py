@@ -17,6 +17,10 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 LengthPenalty = Annotated[
     float | None, typer.Option(min=0.0, help="0 prefers short translations, more longer ones.")
 ]
+Channel = Annotated[
+    float | None,
+    typer.Option(min=0.0, help="For a run of both ways: how much it counts to lead back."),
+]
 To = Annotated[
     str | None, typer.Option(help="The language to translate into, for a run of several.")
 ]

@@ -179,7 +179,7 @@ def _check_alike(one: TranslationPipeline, other: TranslationPipeline) -> None:
             f"{other.run.folder}: has another vocabulary than {one.run.folder}: an ensemble needs "
             "runs of one tokenizer (train with tokenizer.file=RUN/tokenizer.json)"
         )
-    for name in ("tokenizer.form", "data.languages", "data.tags"):
+    for name in ("tokenizer.form", "data.languages", "data.tags", "data.back"):
         group, _, key = name.partition(".")
         values = [getattr(getattr(p.config, group), key) for p in (one, other)]
         if values[0] != values[1]:

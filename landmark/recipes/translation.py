@@ -50,6 +50,12 @@ class TranslationRun(RunConfig):
     search: SearchConfig = dataclasses.field(default_factory=SearchConfig)
 
     @model_validator(mode="after")
+    def _knows_the_way_back(self) -> "TranslationRun":
+        if self.search.channel and not self.data.both_ways:
+            raise ValueError("search.channel needs a model of both ways: data.both_ways=true")
+        return self
+
+    @model_validator(mode="after")
     def _can_be_sharded(self) -> "TranslationRun":
         if self.trainer.sharded and self.model.architecture == "seq2seq":
             raise ValueError(

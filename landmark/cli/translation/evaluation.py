@@ -30,6 +30,7 @@ class Options:
     join: list[str] | None
     beam: int | None
     length_penalty: float | None
+    channel: float | None
     engine: str
     against: list[Path] | None
     test: str
@@ -165,7 +166,7 @@ def _translate(
     from landmark.pipelines.translation.evaluation import scored_form, translate_all
 
     chosen = options.beam, options.length_penalty, options.language
-    found = translate_all(speaker, sources, *chosen, tally.advance)
+    found = translate_all(speaker, sources, *chosen, tally.advance, options.channel)
     said = scored_form(pipeline, speaker, found, options.language)
     return [result.text for result in found], said
 

@@ -12,6 +12,7 @@ import typer
 
 from landmark.cli.options import (
     Beam,
+    Channel,
     Checkpoint,
     Device,
     Engine,
@@ -52,6 +53,7 @@ def translate(
     to: To = None,
     beam: Beam = None,
     length_penalty: LengthPenalty = None,
+    channel: Channel = None,
     n_best: Annotated[int, typer.Option(min=1, help="Translations to print for each.")] = 1,
     prefix: Annotated[
         str | None, typer.Option(help="Begin every translation with these words.")
@@ -87,6 +89,7 @@ def translate(
     options: dict[str, Any] = {
         "beam": beam,
         "length_penalty": length_penalty,
+        "channel": channel,
         "n_best": n_best,
         "sampling": _sampling(sample, beam, temperature, top_k, top_p, seed),
         "seed": 1 if seed is None else seed,

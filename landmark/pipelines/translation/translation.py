@@ -22,6 +22,7 @@ from landmark.decoding.speaker import Hypothesis
 from landmark.decoding.stepwise import SamplingConfig
 from landmark.engine.run import Run
 from landmark.models.translation import TranslationModel
+from landmark.pipelines.translation.channel import rank_by_channel
 from landmark.pipelines.translation.engine import Engine, TorchEngine
 from landmark.pipelines.translation.glossary import Glossary
 from landmark.probes.attention import cross_attention
@@ -84,6 +85,8 @@ class TranslationPipeline:
             language: TextForm(config.tokenizer.form, language)
             for language in config.data.tags or (target,)
         }
+        if config.data.back:
+            self.target_forms[config.data.back] = self.source_form
         self.model = build_model(config.model).eval()
         self.checkpoint = load_weights(self.model, run, checkpoint, len(self.tokenizer))
         self.model.to(self.device)
@@ -117,7 +120,7 @@ class TranslationPipeline:
     def target_form(self, language: str | None = None) -> TextForm:
         """The form of a target language; of the only one, if none is named."""
         known = ", ".join(self.target_forms)
-        if language is None and len(self.target_forms) > 1:
+        if language is None and self.config.data.tags:
             raise UserError(f"{self.run.folder}: translates into {known}: name one by --to")
         if language is None:
             return next(iter(self.target_forms.values()))
@@ -127,12 +130,23 @@ class TranslationPipeline:
             )
         return self.target_forms[language]
 
+    def read_form(self, target: TextForm) -> TextForm:
+        """The form of what is translated into that of a target language."""
+        return self.target_form() if target.language == self.config.data.back else self.source_form
+
+    def tag(self, target: TextForm) -> list[int]:
+        """What stands before a source to ask for a target language, if anything."""
+        data = self.config.data
+        is_asked = data.tags or target.language == data.back
+        return [self.tokenizer.tag(target.language)] if is_asked else []
+
     def translate(
         self,
         texts: Sequence[str],
         *,
         beam: int | None = None,
         length_penalty: float | None = None,
+        channel: float | None = None,
         n_best: int = 1,
         sampling: SamplingConfig | None = None,
         seed: int = 1,
@@ -147,7 +161,8 @@ class TranslationPipeline:
 
         A draw depends on the seed, the sentence and its number, which counts from `first_number`
         or is given in `numbers`; messages name the sentence as `place` does.
-        Every translation begins with `prefix`, and holds what the glossary asks for.
+        Every translation begins with `prefix`, and holds what the glossary asks for. With a
+        `channel`, hypotheses are ranked by whether they lead back, too, so much (search.channel).
         """
         if isinstance(texts, str):
             raise UserError("translate takes a list of sentences, not one string")
@@ -158,6 +173,12 @@ class TranslationPipeline:
         if not 1 <= n_best <= beam:
             raise UserError(f"n_best {n_best} of a beam of {beam}: give 1 to {beam}, or widen it")
         penalty = search.length_penalty if length_penalty is None else length_penalty
+        weight = search.channel if channel is None else channel
+        if weight and not self.config.data.back:
+            raise UserError(
+                f"{self.run.folder}: cannot tell whether a translation leads back: it has learnt "
+                "one way only (train with data.both_ways=true)"
+            )
         form = self.target_form(language)
         known = numbers or [(number,) for number in range(first_number, first_number + len(texts))]
         places = [place(number[0]) for number in known]
@@ -167,6 +188,9 @@ class TranslationPipeline:
             hypotheses = self.engine.sample(list(requests.values()), n_best, sampling, seeds)
         else:
             hypotheses = self.engine.search(list(requests.values()), beam, penalty)
+            if weight and beam > 1:
+                sources = [request.source for request in requests.values()]
+                hypotheses = rank_by_channel(self, sources, hypotheses, form, weight, penalty)
         found = dict(zip(requests, hypotheses, strict=True))
         return [
             self._result(text, found.get(index, [_SILENCE]), n_best, form)
@@ -211,8 +235,8 @@ class TranslationPipeline:
 
         advice: what to do with one that is too long.
         """
-        tag = [self.tokenizer.tag(form.language)] if self.config.data.tags else []
-        read = [self.source_form.read(text) for text in texts]
+        tag, read_form = self.tag(form), self.read_form(form)
+        read = [read_form.read(text) for text in texts]
         encode = self.tokenizer.encode
         encoded = self._encode(encode, read, place, first_number, len(tag), advice)
         return [tag + source for source in encoded]
@@ -302,11 +326,11 @@ class TranslationPipeline:
             form = self.target_form(language)
             self.encode_sources([text], form, lambda _: place, advice=_ADVICE)
 
-    def fits(self, text: str) -> bool:
+    def fits(self, text: str, language: str | None = None) -> bool:
         """Whether a text is short enough to be translated in one piece."""
-        tag = 1 if self.config.data.tags else 0
-        (tokens,) = self.tokenizer.encode([self.source_form.read(text)])
-        return len(tokens) + tag < self.max_length
+        form = self.target_form(language)
+        (tokens,) = self.tokenizer.encode([self.read_form(form).read(text)])
+        return len(tokens) + len(self.tag(form)) < self.max_length
 
     def _result(
         self, text: str, hypotheses: list[Hypothesis], n_best: int, form: TextForm
