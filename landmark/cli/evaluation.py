@@ -8,6 +8,7 @@ import typer
 
 from landmark.cli.image.evaluation import evaluate_images
 from landmark.cli.options import (
+    Back,
     Beam,
     Channel,
     Checkpoint,
@@ -56,6 +57,7 @@ def evaluate(
     beam: Beam = None,
     length_penalty: LengthPenalty = None,
     channel: Channel = None,
+    back: Back = None,
     engine: Annotated[
         str,
         typer.Option(help="torch, or an export: ctranslate2, ctranslate2-int8, onnx; or compiled."),
@@ -92,8 +94,8 @@ def evaluate(
     _refuse(
         task,
         {"--source": source, "--reference": reference, "--join": join, "--beam": beam,
-         "--length-penalty": length_penalty, "--channel": channel, "--against": against, "--to": to,
-         "--by-length": by_length, "--output": output},
+         "--length-penalty": length_penalty, "--channel": channel, "--back": back,
+         "--against": against, "--to": to, "--by-length": by_length, "--output": output},
         {"--ten-crop": ten_crop, "--strict": strict, "--confusion": confusion},
         {"--file": file},
     )  # fmt: skip
@@ -105,8 +107,8 @@ def evaluate(
         evaluate_understanding(run, split, file, bootstrap, as_json, checkpoint, device)
     else:
         options = Options(
-            split, source, reference, join, beam, length_penalty, channel, engine, against, test,
-            bootstrap, by_length, bin_words, to, output, as_json, checkpoint, device,
+            split, source, reference, join, beam, length_penalty, channel, back, engine, against,
+            test, bootstrap, by_length, bin_words, to, output, as_json, checkpoint, device,
         )  # fmt: skip
         evaluate_translator(run, options)
 

@@ -18,9 +18,9 @@ LengthPenalty = Annotated[
     float | None, typer.Option(min=0.0, help="0 prefers short translations, more longer ones.")
 ]
 Channel = Annotated[
-    float | None,
-    typer.Option(min=0.0, help="For a run of both ways: how much it counts to lead back."),
+    float | None, typer.Option(min=0.0, help="How much it counts that a translation leads back.")
 ]
+Back = Annotated[Path | None, typer.Option(help="A run of the other direction, for --channel.")]
 To = Annotated[
     str | None, typer.Option(help="The language to translate into, for a run of several.")
 ]

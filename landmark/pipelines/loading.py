@@ -51,6 +51,7 @@ def load(
     *,
     ensemble: Sequence[Folder] = (),
     engine: str = "torch",
+    back: Folder | None = None,
     task: Literal["translation"],
 ) -> TranslationPipeline: ...
 
@@ -104,6 +105,7 @@ def load(
     *,
     ensemble: Sequence[Folder] = (),
     engine: str = "torch",
+    back: Folder | None = None,
 ) -> Any: ...
 
 
@@ -114,16 +116,20 @@ def load(
     *,
     ensemble: Sequence[Folder] = (),
     engine: str = "torch",
+    back: Folder | None = None,
     task: str | None = None,
 ) -> Any:
     """Open a trained run; `checkpoint`: averaged, best, latest or a step (default: first there).
 
     What comes out is what the run was trained for; with a `task`, nothing else may.
     Translation: with an `ensemble` of other runs their probabilities are averaged; an `engine`
-    other than torch searches with the run's export (see `landmark export`). Images have onnx, too,
+    other than torch searches with the run's export (see `landmark export`); a run of the other
+    direction, `back`, tells whether translations lead back (search.channel). Images have onnx, too,
     and compiled: a minute or two of waiting, then faster.
     """
     opened, config = _open(run, task)
+    if back and not isinstance(config, TranslationRun):
+        raise UserError(f"{run}: is a run of task {config.task!r}, which has no way back")
     if isinstance(config, ImageClassificationRun):
         if ensemble or engine not in ("torch", COMPILED, ONNX):
             raise UserError(f"{run}: images are named by one network, with torch, compiled or onnx")
@@ -141,6 +147,8 @@ def load(
         for other in others:
             _check_alike(pipeline, other)
         pipeline.use([pipeline.model, *(other.model for other in others)])
+    if back:
+        pipeline.look_back_with(load(back, device=device, task="translation"))
     if engine != "torch":
         pipeline.engine = load_engine(run, engine, checkpoint=checkpoint)
     return pipeline

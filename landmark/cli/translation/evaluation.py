@@ -31,6 +31,7 @@ class Options:
     beam: int | None
     length_penalty: float | None
     channel: float | None
+    back: Path | None
     engine: str
     against: list[Path] | None
     test: str
@@ -57,7 +58,7 @@ def evaluate_translator(run: Path, options: Options) -> None:
         _check_figure(by_length)
     counts = _joins(options.join or ["1"])
     where = options.checkpoint, options.device
-    pipeline = load(run, *where, engine=options.engine, task="translation")
+    pipeline = load(run, *where, engine=options.engine, back=options.back, task="translation")
     if output:
         output.open("a").close()  # a place that cannot be written shows before the work
     sets = _joined(read_sets(pipeline, *given, options.language), counts)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 import typer
 
 from landmark.cli.options import (
+    Back,
     Beam,
     Channel,
     Checkpoint,
@@ -54,6 +55,7 @@ def translate(
     beam: Beam = None,
     length_penalty: LengthPenalty = None,
     channel: Channel = None,
+    back: Back = None,
     n_best: Annotated[int, typer.Option(min=1, help="Translations to print for each.")] = 1,
     prefix: Annotated[
         str | None, typer.Option(help="Begin every translation with these words.")
@@ -98,13 +100,16 @@ def translate(
         "glossary": Glossary.read(glossary) if glossary else None,
     }
     others = ensemble or []
-    pipeline = load(run, checkpoint, device, ensemble=others, engine=engine, task="translation")
+    pipeline = load(
+        run, checkpoint, device, ensemble=others, engine=engine, back=back, task="translation"
+    )
     name = "" if texts else str(file or "stdin")
     job = Job(pipeline, options, document, as_json, name)
     if attention and texts:
         _translate_and_draw(job, texts[0], attention)
     elif file:
-        _translate_file(job, file, output, resume, [run, *others], engine, glossary)
+        runs = [run, *others, *([back] if back else [])]
+        _translate_file(job, file, output, resume, runs, engine, glossary)
     else:
         _translate_blocks(job, [texts] if texts else _standard_input())
 

@@ -5,8 +5,9 @@ Yee et al. 2019, "Simple and Effective Noisy Channel Modeling for Neural Machine
 
     (log P(y|x) + λ log P(x|y)) / penalty(|y|)
 
-where λ is the channel's weight. Departures: one model of both ways is both directions, there is no
-language model, and hypotheses are ranked when the search has ended.
+where λ is the channel's weight; P(x|y) is that of another run, or of the same model where it has
+learnt both ways. Departures: there is no language model, and hypotheses are ranked when the search
+has ended.
 """
 
 import dataclasses
@@ -24,27 +25,30 @@ if TYPE_CHECKING:
 
 def rank_by_channel(
     pipeline: "TranslationPipeline",
-    sources: Sequence[Sequence[int]],
+    back: "TranslationPipeline",
+    texts: Sequence[str],
     hypotheses: Sequence[Sequence[Hypothesis]],
     form: TextForm,
     weight: float,
     length_penalty: float,
 ) -> list[list[Hypothesis]]:
-    """The hypotheses of each source (tokens, after its tag), best first by both directions.
+    """The hypotheses of each text, best first by both directions, with the scores above.
 
-    form: the target language's. Their scores become those above; of several models the first one
-    looks back.
+    form: that of the language they are in. What is longer than `back` reads is cut there; where it
+    is several models, the first one looks back.
     """
-    tag, back = len(pipeline.tag(form)), pipeline.tag(pipeline.read_form(form))
-    said = [hypothesis.tokens for found in hypotheses for hypothesis in found]
-    # As the model would read them: it may have spelt a word in other pieces.
-    read = pipeline.tokenizer.encode(pipeline.tokenizer.decode(said))
-    longest = pipeline.max_length - 1
-    left = [(back + tokens)[:longest] for tokens in read]
+    origin = back.target_form(pipeline.read_form(form).language)
+    # As text, and so as `back` would read it: a word may have been said in other pieces.
+    said = pipeline.tokenizer.decode([its.tokens for found in hypotheses for its in found])
+    if back.config.tokenizer.form != form.name:
+        said = [back.read_form(origin).read(form.write(line)) for line in said]
+    tag, longest = back.tag(origin), back.max_length - 1
+    left = [(tag + tokens)[:longest] for tokens in back.tokenizer.encode(said)]
+    wanted = back.tokenizer.encode_targets([origin.read(text) for text in texts])
     right = [
-        list(source[tag:]) for source, its in zip(sources, hypotheses, strict=True) for _ in its
+        tokens[:longest] for tokens, found in zip(wanted, hypotheses, strict=True) for _ in found
     ]
-    channel = iter(score_tokens(pipeline, left, right))
+    channel = iter(score_tokens(back, left, right))
     return [
         sorted(
             (_scored(hypothesis, next(channel), weight, length_penalty) for hypothesis in found),

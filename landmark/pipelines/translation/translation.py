@@ -91,6 +91,7 @@ class TranslationPipeline:
         self.checkpoint = load_weights(self.model, run, checkpoint, len(self.tokenizer))
         self.model.to(self.device)
         self.use([self.model])
+        self.back: TranslationPipeline | None = self if config.data.back else None
 
     def use(self, models: Sequence[TranslationModel]) -> None:
         """Search with these models, averaged if there are several: the shortest rules."""
@@ -116,6 +117,16 @@ class TranslationPipeline:
             if not {word, word.lower(), word.capitalize()} & self.known_words
         ]
         return tuple(dict.fromkeys(strange))
+
+    def look_back_with(self, other: "TranslationPipeline") -> None:
+        """Ask another run whether a translation leads back; it must go the other direction."""
+        ours, theirs = self.config.data, other.config.data
+        if ours.tags or theirs.tags or ours.languages != theirs.languages[::-1]:
+            raise UserError(
+                f"{other.run.folder}: translates from {' to '.join(theirs.languages)}, not from "
+                f"{' to '.join(ours.languages[::-1])}: a run of that direction can look back"
+            )
+        self.back = other
 
     def target_form(self, language: str | None = None) -> TextForm:
         """The form of a target language; of the only one, if none is named."""
@@ -174,10 +185,10 @@ class TranslationPipeline:
             raise UserError(f"n_best {n_best} of a beam of {beam}: give 1 to {beam}, or widen it")
         penalty = search.length_penalty if length_penalty is None else length_penalty
         weight = search.channel if channel is None else channel
-        if weight and not self.config.data.back:
+        if weight and not self.back:
             raise UserError(
-                f"{self.run.folder}: cannot tell whether a translation leads back: it has learnt "
-                "one way only (train with data.both_ways=true)"
+                f"{self.run.folder}: cannot tell whether a translation leads back: name a run of "
+                "the other direction (--back), or train with data.both_ways=true"
             )
         form = self.target_form(language)
         known = numbers or [(number,) for number in range(first_number, first_number + len(texts))]
@@ -188,9 +199,10 @@ class TranslationPipeline:
             hypotheses = self.engine.sample(list(requests.values()), n_best, sampling, seeds)
         else:
             hypotheses = self.engine.search(list(requests.values()), beam, penalty)
-            if weight and beam > 1:
-                sources = [request.source for request in requests.values()]
-                hypotheses = rank_by_channel(self, sources, hypotheses, form, weight, penalty)
+            if weight and self.back and beam > 1:
+                said = [texts[index] for index in requests]
+                ranking = form, weight, penalty
+                hypotheses = rank_by_channel(self, self.back, said, hypotheses, *ranking)
         found = dict(zip(requests, hypotheses, strict=True))
         return [
             self._result(text, found.get(index, [_SILENCE]), n_best, form)

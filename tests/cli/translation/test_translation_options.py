@@ -209,3 +209,21 @@ def test_a_lower_cased_model_writes_ordinary_text(command, tmp_path, tiny):
     assert result.said == "der knochen , hier ."
     assert command("translate", run, "The dog's bone, here.").lines == ["der knochen, hier."]
     shutil.rmtree(run)
+
+
+def test_translations_are_ranked_by_a_run_that_looks_back(
+    command, mistake, tiny_run, tiny, tmp_path
+):
+    assert "name a run of the other direction (--back)" in mistake(
+        "translate", tiny_run, "A dog sleeps.", "--channel", 0.5
+    )
+    same = mistake("evaluate", tiny_run, "--split", "test", "--back", tiny_run)
+    assert "translates from en to de, not from de to en" in same
+    backward = tmp_path / "backward"
+    assert command("train", "transformer-embedded", *tiny, "--reverse", "--run", backward).code == 0
+    asked = ["translate", tiny_run, "A dog sleeps.", "--n-best", 3]
+    plain = command(*asked)
+    ranked = command(*asked, "--back", backward, "--channel", 2)
+    assert plain.out != ranked.out
+    texts = [{line.split("\t")[1] for line in answer.lines} for answer in (plain, ranked)]
+    assert texts[0] == texts[1]

@@ -50,7 +50,7 @@ def test_hypotheses_are_ranked_by_both_directions(both, to):
     sources = [pair[to == "en"] for pair in PAIRS]
     tokens = both.encode_sources(sources, form, str)
     found = both.engine.search([Request(tuple(row), 40) for row in tokens], 4, 0.6)
-    ranked = rank_by_channel(both, tokens, found, form, 2.0, 0.6)
+    ranked = rank_by_channel(both, both, sources, found, form, 2.0, 0.6)
     for source, before, after in zip(sources, found, ranked, strict=True):
         scores = {}
         for hypothesis in before:
@@ -109,10 +109,45 @@ def test_a_long_hypothesis_is_looked_back_from_as_far_as_the_model_reads(both):
 
 
 def test_a_run_of_one_way_has_no_channel(tiny_run):
-    with pytest.raises(UserError, match="it has learnt one way only"):
+    with pytest.raises(UserError, match="name a run of the other direction"):
         load(tiny_run).translate(["A dog sleeps."], channel=0.5)
     with pytest.raises(UserError, match=r"search\.channel needs a model of both ways"):
         resolve("transformer-embedded", ["search.channel=0.5"])
+
+
+def test_another_run_can_look_back(tiny_run, both, tmp_path, tiny):
+    settings = [*tiny, "data.reverse=true", "tokenizer.vocab_size=400"]
+    backward = train("transformer-embedded", tmp_path / "backward", settings).folder
+    run, back = load(tiny_run, back=backward), load(backward)
+    source = PAIRS[0][0]
+    plain, ranked = (run.translate([source], n_best=4, channel=w)[0] for w in (0, 3.0))
+    assert {text for text, _ in plain.alternatives} == {text for text, _ in ranked.alternatives}
+    scores = dict(plain.alternatives)
+    for text, score in ranked.alternatives:
+        (seen,) = score_pairs(back, [(text, source)])
+        gained = (score - scores[text]) / (3.0 * seen.log_probability)
+        assert 0 < gained < 1, "divided by the length penalty"
+    alike = [score for _, score in ranked.alternatives]
+    assert alike == sorted(alike, reverse=True)
+
+
+def test_text_in_another_form_is_read_by_the_run_that_looks_back(both, tmp_path, tiny):
+    pytest.importorskip("sacremoses")
+    settings = [*tiny, "data.reverse=true", "tokenizer.form=moses-lowercase"]
+    backward = train("transformer-embedded", tmp_path / "backward", settings).folder
+    run, back = load(both.run.folder, back=backward), load(backward)
+    (result,) = run.translate(["A dog sleeps."], n_best=4, length_penalty=0, channel=1.0)
+    (plain,) = run.translate(["A dog sleeps."], n_best=4, length_penalty=0, channel=0)
+    likely = dict(plain.alternatives)
+    for text, score in result.alternatives:
+        (seen,) = score_pairs(back, [(text, "A dog sleeps.")])
+        assert score == pytest.approx(likely[text] + seen.log_probability, rel=1e-4)
+
+
+def test_a_run_of_the_same_direction_cannot_look_back(tiny_run, both):
+    said = "translates from en to de, not from de to en"
+    with pytest.raises(UserError, match=said):
+        load(both.run.folder, back=tiny_run)
 
 
 def test_several_languages_cannot_be_had_both_ways():
