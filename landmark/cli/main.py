@@ -27,7 +27,7 @@ from landmark.cli import (
 from landmark.cli.figure import menu
 from landmark.cli.image import classify, features, similar
 from landmark.cli.text import chat, embedding, filling, generation, prompting
-from landmark.cli.translation import alignment, diversification, export, scoring, translation
+from landmark.cli.translation import alignment, export, scoring, translation
 from landmark.cli.understanding import prediction
 from landmark.core.errors import UserError
 
@@ -53,7 +53,6 @@ app.command("list")(catalog.list_systems)
 app.command("show")(catalog.show)
 app.command("recipe")(catalog.print_recipe)
 app.command("train")(training.train)
-app.command("diversify")(diversification.diversify)
 app.command("race")(race.race)
 app.command("evaluate")(evaluation.evaluate)
 app.command("translate")(translation.translate)

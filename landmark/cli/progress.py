@@ -84,22 +84,12 @@ class Progress:
                 f"step {record['step']}: left out: the {record['what']} is not finite "
                 f"({record['player']}), {record['where']}"
             )
-        elif kind == "stage":
-            self._begin(record["name"], record["max_steps"])
-        elif kind == "count":
-            self.note(f"{record['name']}: {record['done']:,} of {record['total']:,} sentences")
         elif kind in ("note", "download"):
             self.downloads.report(record)
         elif kind == "end":
             self.note(
                 f"done: {record['step']} steps, {record['seconds'] / 60:.1f} minutes of training"
             )
-
-    def _begin(self, name: str, max_steps: int) -> None:
-        """Another training after the last one."""
-        self.max_steps, self.first_step = max_steps, None
-        self.bar.reset(self.task, start=False, total=max_steps, facts="")
-        self.note(f"{name}:")
 
     def note(self, text: str) -> None:
         _print(self.console, text)

@@ -86,7 +86,7 @@ def train(
         "text": text,
         "valid_text": valid_text,
     }
-    settings = data_overrides(files, reverse, clean) + _image_overrides(data, strict)
+    settings = _data_overrides(files, reverse, clean) + _image_overrides(data, strict)
     settings += list(overrides or [])
     if device:
         settings.append(f"device={device}")
@@ -95,7 +95,7 @@ def train(
     return run_training(recipe, run, settings, resume, tensorboard, profile)
 
 
-def data_overrides(files: dict[str, list[Path] | None], reverse: bool, clean: bool) -> list[str]:
+def _data_overrides(files: dict[str, list[Path] | None], reverse: bool, clean: bool) -> list[str]:
     """Data options as settings of the recipe."""
     from landmark.core.errors import UserError
 

@@ -252,7 +252,7 @@ def _translate_file(
     glossary: Path | None,
 ) -> None:
     """A file in a stream of blocks: constant memory, order kept, progress where it is of use."""
-    from landmark.data.resumable_file import ResumableFile
+    from landmark.cli.translation.resumable import ResumableFile
     from landmark.data.text_file import read_lines
 
     total = 0

@@ -12,9 +12,9 @@ import pytest
 
 import landmark
 from landmark.cli.translation import translation
+from landmark.cli.translation.resumable import ResumableFile
 from landmark.data import text_file
 from landmark.data.embedded import corpus
-from landmark.data.resumable_file import ResumableFile
 from landmark.pipelines.translation.translation import Translation
 from landmark.recipes.training import train
 

@@ -12,11 +12,6 @@ from landmark.core.errors import UserError
 from landmark.core.storage import beside, read_signed, replace_durably, signed, sync_folder
 
 
-def is_begun(path: Path) -> bool:
-    """Whether a file of that name was begun and interrupted."""
-    return beside(path, "partial").is_file()
-
-
 class ResumableFile:
     """Records of `lines` lines each on their way to a file; `done` of them are there already."""
 
@@ -25,9 +20,9 @@ class ResumableFile:
     ) -> None:
         self.path, self.partial, self.origin = path, beside(path, "partial"), beside(path, "origin")
         self.done = 0
-        if resume and not is_begun(path):
+        if resume and not self.partial.is_file():
             raise UserError(f"{path}: there is nothing to go on with: leave out --resume")
-        if not resume and is_begun(path):
+        if not resume and self.partial.is_file():
             raise UserError(
                 f"{path}: was begun and interrupted: --resume goes on, or delete {self.partial}"
             )
