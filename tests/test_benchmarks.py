@@ -43,7 +43,7 @@ def test_search_settings_are_scored_as_the_package_would_search(
     from landmark.pipelines.translation.evaluation import split_pairs
     from landmark.recipes.training import train
 
-    settings = [*tiny, "data.both_ways=true", "trainer.max_steps=60", "schedule.rate=0.01"]
+    settings = [*tiny, "data.both_ways=true", "trainer.max_steps=250", "schedule.rate=0.01"]
     run = train("transformer-embedded", tmp_path / "run", settings).folder
     pipeline = load(run)
     sources = [source for source, _ in split_pairs(pipeline, "test")[:30]]
