@@ -118,6 +118,20 @@ class TranslationPipeline:
         ]
         return tuple(dict.fromkeys(strange))
 
+    def _channel_weight(self, asked: float | None, is_drawn: bool) -> float:
+        """How much it counts that a translation leads back; refuses what would have no effect."""
+        weight = self.config.search.channel if asked is None else asked
+        if is_drawn and (asked or self.back not in (None, self)):
+            raise UserError("a draw is not ranked: give --sample, or --channel and --back")
+        if weight and not self.back:
+            raise UserError(
+                f"{self.run.folder}: cannot tell whether a translation leads back: name a run of "
+                "the other direction (--back), or train with data.both_ways=true"
+            )
+        if asked is None and not weight and self.back not in (None, self):
+            raise UserError("--back needs --channel, how much it counts to lead back: try 0.2")
+        return weight
+
     def look_back_with(self, other: "TranslationPipeline") -> None:
         """Ask another run whether a translation leads back; it must go the other direction."""
         ours, theirs = self.config.data, other.config.data
@@ -184,12 +198,7 @@ class TranslationPipeline:
         if not 1 <= n_best <= beam:
             raise UserError(f"n_best {n_best} of a beam of {beam}: give 1 to {beam}, or widen it")
         penalty = search.length_penalty if length_penalty is None else length_penalty
-        weight = search.channel if channel is None else channel
-        if weight and not self.back:
-            raise UserError(
-                f"{self.run.folder}: cannot tell whether a translation leads back: name a run of "
-                "the other direction (--back), or train with data.both_ways=true"
-            )
+        weight = self._channel_weight(channel, is_drawn=sampling is not None)
         form = self.target_form(language)
         known = numbers or [(number,) for number in range(first_number, first_number + len(texts))]
         places = [place(number[0]) for number in known]

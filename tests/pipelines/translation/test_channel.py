@@ -9,6 +9,7 @@ from landmark.data.embedded import corpus
 from landmark.data.shards import TokenStore
 from landmark.data.tokenizer import SubwordTokenizer
 from landmark.decoding.request import Request
+from landmark.decoding.stepwise import SamplingConfig
 from landmark.pipelines.loading import load
 from landmark.pipelines.translation.channel import rank_by_channel
 from landmark.pipelines.translation.document import translate_paragraphs
@@ -148,6 +149,18 @@ def test_a_run_of_the_same_direction_cannot_look_back(tiny_run, both):
     said = "translates from en to de, not from de to en"
     with pytest.raises(UserError, match=said):
         load(both.run.folder, back=tiny_run)
+
+
+def test_a_way_back_without_effect_is_refused(both, tiny_run, tmp_path, tiny):
+    with pytest.raises(UserError, match="a draw is not ranked"):
+        both.translate(["A dog."], sampling=SamplingConfig(), channel=0.5)
+    assert both.translate(["A dog."], sampling=SamplingConfig()), "the recipe's is for searches"
+    settings = [*tiny, "data.reverse=true"]
+    backward = train("transformer-embedded", tmp_path / "backward", settings).folder
+    looking = load(tiny_run, back=backward)
+    with pytest.raises(UserError, match="--back needs --channel"):
+        looking.translate(["A dog."])
+    assert looking.translate(["A dog."], channel=0) == load(tiny_run).translate(["A dog."])
 
 
 def test_several_languages_cannot_be_had_both_ways():
