@@ -88,6 +88,11 @@ class ParallelTextConfig:
             raise ValueError("data.extra_target is given without data.extra_source")
         if self.both_ways and self.tags:
             raise ValueError("both_ways is for one target language: name one")
+        if self.both_ways and len(set(self.languages)) == 1:
+            raise ValueError(
+                f"both_ways tells the ways apart by their languages, and both are "
+                f"{self.source_language!r}: name two (data.source_language, data.target_languages)"
+            )
         if self.extra_source and self.tags:
             raise ValueError("extra pairs are for one target language: give them as data.source")
         return self

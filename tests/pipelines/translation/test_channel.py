@@ -168,6 +168,12 @@ def test_several_languages_cannot_be_had_both_ways():
         resolve("transformer-multi30k-multilingual", ["data.both_ways=true"])
 
 
+def test_two_ways_need_two_languages():
+    settings = ["data.both_ways=true", 'data.target_languages=["en"]', "data.corpus=files"]
+    with pytest.raises(UserError, match="both are 'en': name two"):
+        resolve("translation", settings)
+
+
 def test_an_export_says_how_to_ask_for_the_way_back(both):
     folder = export_run(both.run.folder, "ctranslate2")
     text = json.loads((folder / "manifest.json").read_text())["facts"]["text"]
