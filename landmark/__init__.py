@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
+from landmark.core.processor import spare_undescribed_tiles
+
 __version__ = "0.1.0"
 __all__ = ["UserError", "__version__", "load", "load_embedder", "train"]
 
@@ -17,6 +19,8 @@ _LAZY = {
     "train": "landmark.recipes.training",
     "UserError": "landmark.core.errors",
 }
+
+spare_undescribed_tiles()
 
 
 def __getattr__(name: str) -> Any:
