@@ -24,8 +24,12 @@ def main() -> None:
     options = read_options()
     pipeline = load(options.run, back=options.back, task="translation")
     pairs = split_pairs(pipeline, options.split)
-    print(f"{options.run}: {options.split}, {len(pairs):,} sentences, beam {options.beam}")
-    found, channel = search(pipeline, [source for source, _ in pairs], options.beam)
+    print(
+        f"{options.run}: {options.split}, {len(pairs):,} sentences, beam {options.beam}, "
+        f"readings {options.readings}"
+    )
+    sources = [source for source, _ in pairs]
+    found, channel = search(pipeline, sources, options.beam, options.readings)
     form = pipeline.target_form()
     references = [form.read(target) for _, target in pairs]
     print("BLEU, and words for each word of the reference")
@@ -51,6 +55,7 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--back", help="a run of the other direction")
     parser.add_argument("--split", default="valid")
     parser.add_argument("--beam", type=int, default=10)
+    parser.add_argument("--readings", type=int, default=1, help="ways to cut a source")
     parser.add_argument(
         "--penalties", type=_numbers, default=[0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.8]
     )
@@ -69,7 +74,7 @@ def _words(text: str) -> int:
 
 
 def search(
-    pipeline: TranslationPipeline, texts: Sequence[str], beam: int
+    pipeline: TranslationPipeline, texts: Sequence[str], beam: int, readings: int = 1
 ) -> tuple[list[list[Hypothesis]], list[list[float]]]:
     """The hypotheses of each text, and of each log P(x|y): zeros where nobody can look back."""
     form, search = pipeline.target_form(), pipeline.config.search
@@ -78,6 +83,7 @@ def search(
         Request(tuple(tokens), min(pipeline.max_length, search.max_length(len(tokens) + 1)))
         for tokens in sources
     ]
+    requests = [pipeline.read_again(request, readings - 1) for request in requests]
     found = pipeline.engine.search(requests, beam, search.length_penalty)
     if pipeline.back is None:
         return found, [[0.0] * len(its) for its in found]

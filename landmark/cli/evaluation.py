@@ -13,8 +13,10 @@ from landmark.cli.options import (
     Channel,
     Checkpoint,
     Device,
+    Ensemble,
     Json,
     LengthPenalty,
+    Readings,
     RunFolder,
     To,
 )
@@ -58,6 +60,8 @@ def evaluate(
     length_penalty: LengthPenalty = None,
     channel: Channel = None,
     back: Back = None,
+    readings: Readings = None,
+    ensemble: Ensemble = None,
     engine: Annotated[
         str,
         typer.Option(help="torch, or an export: ctranslate2, ctranslate2-int8, onnx; or compiled."),
@@ -95,7 +99,8 @@ def evaluate(
         task,
         {"--source": source, "--reference": reference, "--join": join, "--beam": beam,
          "--length-penalty": length_penalty, "--channel": channel, "--back": back,
-         "--against": against, "--to": to, "--by-length": by_length, "--output": output},
+         "--readings": readings, "--ensemble": ensemble, "--against": against, "--to": to,
+         "--by-length": by_length, "--output": output},
         {"--ten-crop": ten_crop, "--strict": strict, "--confusion": confusion},
         {"--file": file},
     )  # fmt: skip
@@ -107,8 +112,9 @@ def evaluate(
         evaluate_understanding(run, split, file, bootstrap, as_json, checkpoint, device)
     else:
         options = Options(
-            split, source, reference, join, beam, length_penalty, channel, back, engine, against,
-            test, bootstrap, by_length, bin_words, to, output, as_json, checkpoint, device,
+            split, source, reference, join, beam, length_penalty, channel, back, readings,
+            ensemble, engine, against, test, bootstrap, by_length, bin_words, to, output, as_json,
+            checkpoint, device,
         )  # fmt: skip
         evaluate_translator(run, options)
 

@@ -56,6 +56,14 @@ class TranslationRun(RunConfig):
         return self
 
     @model_validator(mode="after")
+    def _can_read_in_pieces(self) -> "TranslationRun":
+        if self.search.readings > 1 and not self.batches.split:
+            raise ValueError(
+                "search.readings needs a model that met words in pieces: batches.split"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _can_be_sharded(self) -> "TranslationRun":
         if self.trainer.sharded and self.model.architecture == "seq2seq":
             raise ValueError(

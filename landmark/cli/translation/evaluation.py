@@ -32,6 +32,8 @@ class Options:
     length_penalty: float | None
     channel: float | None
     back: Path | None
+    readings: int | None
+    ensemble: list[Path] | None
     engine: str
     against: list[Path] | None
     test: str
@@ -53,16 +55,18 @@ def evaluate_translator(run: Path, options: Options) -> None:
     given = options.split, options.source, options.reference
     check_sentences(*given)
     _check_statistics(options.test, options.bootstrap)
-    _check_others(run, others)
+    name = " + ".join(map(str, [run, *(options.ensemble or [])]))
+    _check_others(name, others)
     if by_length:
         _check_figure(by_length)
     counts = _joins(options.join or ["1"])
     where = options.checkpoint, options.device
-    pipeline = load(run, *where, engine=options.engine, back=options.back, task="translation")
+    ways = {"ensemble": options.ensemble or [], "engine": options.engine, "back": options.back}
+    pipeline = load(run, *where, **ways, task="translation")
     if output:
         output.open("a").close()  # a place that cannot be written shows before the work
     sets = _joined(read_sets(pipeline, *given, options.language), counts)
-    systems = _score_systems(pipeline, others, sets, options)
+    systems = _score_systems(name, pipeline, others, sets, options)
     if output:
         _write_translations(systems[0], output)
     comparisons = _compare(systems, options.test, options.bootstrap) if others else []
@@ -82,14 +86,15 @@ def _check_statistics(test: str, bootstrap: int) -> None:
         raise UserError("--bootstrap 1: one resample has no spread: give 0 or, say, 1000")
 
 
-def _check_others(run: Path, against: Sequence[Path]) -> None:
+def _check_others(first: str, against: Sequence[Path]) -> None:
     """Refuse a system that is given twice or is not there."""
-    names = [run, *against]
-    for place, name in enumerate(names):
-        if name in names[:place]:
-            raise UserError(f"--against {name}: is given twice")
-        if place and not name.exists():
-            raise UserError(f"--against {name}: there is no such run, and no file of translations")
+    names = {first}
+    for path in against:
+        if str(path) in names:
+            raise UserError(f"--against {path}: is given twice")
+        if not path.exists():
+            raise UserError(f"--against {path}: there is no such run, and no file of translations")
+        names.add(str(path))
 
 
 def _check_figure(path: Path) -> None:
@@ -124,6 +129,7 @@ def _joined(sets: "dict[str, list[Pair]]", joins: Sequence[int]) -> "dict[str, l
 
 
 def _score_systems(
+    first: str,
     pipeline: "TranslationPipeline",
     against: Sequence[Path],
     sets: "dict[str, list[Pair]]",
@@ -144,15 +150,16 @@ def _score_systems(
         if path.is_dir()
     }
     systems = []
+    named: list[tuple[str, Path | None]] = [(first, None), *((str(path), path) for path in against)]
     with Tally("translated", len(sources) * (1 + len(runs))) as tally:
-        for name in [pipeline.run.folder, *against]:
-            if name in read:
-                texts, said = read[name], [form.read(text) for text in read[name]]
+        for name, path in named:
+            if path in read:
+                texts, said = read[path], [form.read(text) for text in read[path]]
             else:
-                speaker = runs.get(name, pipeline)
+                speaker = runs[path] if path else pipeline
                 texts, said = _translate(pipeline, speaker, sources, options, tally)
             results = _score_sets(pipeline, sets, texts, said, options)
-            systems.append(System(str(name), results))
+            systems.append(System(name, results))
     return systems
 
 
@@ -167,7 +174,9 @@ def _translate(
     from landmark.pipelines.translation.evaluation import scored_form, translate_all
 
     chosen = options.beam, options.length_penalty, options.language
-    found = translate_all(speaker, sources, *chosen, tally.advance, options.channel)
+    # Another run reads as its recipe says, as it is no ensemble either.
+    readings = options.readings if speaker is pipeline else None
+    found = translate_all(speaker, sources, *chosen, tally.advance, options.channel, readings)
     said = scored_form(pipeline, speaker, found, options.language)
     return [result.text for result in found], said
 

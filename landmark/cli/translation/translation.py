@@ -17,8 +17,10 @@ from landmark.cli.options import (
     Checkpoint,
     Device,
     Engine,
+    Ensemble,
     Json,
     LengthPenalty,
+    Readings,
     RunFolder,
     To,
 )
@@ -56,6 +58,7 @@ def translate(
     length_penalty: LengthPenalty = None,
     channel: Channel = None,
     back: Back = None,
+    readings: Readings = None,
     n_best: Annotated[int, typer.Option(min=1, help="Translations to print for each.")] = 1,
     prefix: Annotated[
         str | None, typer.Option(help="Begin every translation with these words.")
@@ -68,10 +71,7 @@ def translate(
     top_k: Annotated[int | None, typer.Option(min=1, help="With --sample.")] = None,
     top_p: Annotated[float | None, typer.Option(min=0.01, max=1, help="With --sample.")] = None,
     seed: Annotated[int | None, typer.Option(help="With --sample.")] = None,
-    ensemble: Annotated[
-        list[Path] | None,
-        typer.Option(help="Another run of the same vocabulary to average with; repeatable."),
-    ] = None,
+    ensemble: Ensemble = None,
     engine: Engine = "torch",
     attention: Annotated[
         Path | None, typer.Option(help="Draw the cross-attention of one sentence to this file.")
@@ -92,6 +92,7 @@ def translate(
         "beam": beam,
         "length_penalty": length_penalty,
         "channel": channel,
+        "readings": readings,
         "n_best": n_best,
         "sampling": _sampling(sample, beam, temperature, top_k, top_p, seed),
         "seed": 1 if seed is None else seed,

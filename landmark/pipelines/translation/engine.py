@@ -61,7 +61,6 @@ class TorchEngine:
         sizes = {model.config.vocab_size or 0 for model in self.models}
         if len(sizes) != 1:
             raise ValueError(f"an ensemble needs models of one vocabulary, not {sorted(sizes)}")
-        self.speaker: Speaker = self.models[0] if len(self.models) == 1 else Ensemble(self.models)
 
     def search(
         self, requests: Sequence[Request], beam: int, length_penalty: float
@@ -111,17 +110,15 @@ class TorchEngine:
             phrases = [request.phrases for request in batch]
             beginnings = [request.prefix for request in batch]
             guide = PhraseGuide(phrases, limits, self.end, beam, beginnings, self.device)
-        prefixes, state = self._prefixes(batch), self._start(batch, beam)
-        search = (self.speaker, state, limits, self.begin, self.end, beam, penalty, self.device)
-        return beam_search(*search, prefixes, guide)
+        prefixes, speaking = self._prefixes(batch), self._start(batch, beam)
+        search = (limits, self.begin, self.end, beam, penalty, self.device, prefixes, guide)
+        return beam_search(*speaking, *search)
 
     def _speak(self, batch: list[Request], choose: Chooser, penalty: float) -> list[Hypothesis]:
         limits = [request.limit for request in batch]
-        prefixes, state = self._prefixes(batch), self._start(batch, 1)
+        prefixes, speaking = self._prefixes(batch), self._start(batch, 1)
         ends = (self.begin, self.end)
-        return decode_stepwise(
-            self.speaker, state, limits, *ends, choose, penalty, self.device, prefixes
-        )
+        return decode_stepwise(*speaking, limits, *ends, choose, penalty, self.device, prefixes)
 
     def _prefixes(self, batch: list[Request]) -> Prefixes | None:
         """The batch's prefixes, if it has any."""
@@ -139,12 +136,21 @@ class TorchEngine:
         return numbers.flatten(0, 1).to(self.device)
 
     @torch.inference_mode()
-    def _start(self, batch: list[Request], rows: int) -> Any:
-        packed, packing = pack_sources([request.source for request in batch], self.end)
+    def _start(self, batch: list[Request], rows: int) -> tuple[Speaker, Any]:
+        """What speaks, and from which state: every model after every reading of the sources."""
         longest = max(request.limit for request in batch)
-        source, packing = packed.to(self.device), packing.to(self.device)
-        states = [model.start(source, packing, rows, longest) for model in self.models]
-        return states[0] if len(states) == 1 else EnsembleState(states)
+        speakers: list[Speaker] = []
+        states = []
+        for sources in zip(
+            *((request.source, *request.readings) for request in batch), strict=True
+        ):
+            packed, packing = pack_sources(sources, self.end)
+            source, packing = packed.to(self.device), packing.to(self.device)
+            speakers += self.models
+            states += [model.start(source, packing, rows, longest) for model in self.models]
+        if len(states) == 1:
+            return speakers[0], states[0]
+        return Ensemble(speakers), EnsembleState(states)
 
 
 def batches_of(

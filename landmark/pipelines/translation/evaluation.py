@@ -113,6 +113,7 @@ def translate_all(
     language: str | None = None,
     report: Report | None = None,
     channel: float | None = None,
+    readings: int | None = None,
 ) -> list[Translation]:
     """The best translation of every sentence, block by block."""
     found: list[Translation] = []
@@ -123,6 +124,7 @@ def translate_all(
             beam=beam,
             length_penalty=length_penalty,
             channel=channel,
+            readings=readings,
             first_number=start + 1,
             language=language,
         )

@@ -1,10 +1,12 @@
 """A loaded translation run: sentences in, translations out."""
 
+import dataclasses
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -15,6 +17,7 @@ from landmark.data.text_file import is_valid
 from landmark.data.tokenizer import words_of
 from landmark.data.translation.pairs import pack_sources
 from landmark.data.translation.preparation import WORDS
+from landmark.data.translation.splitting import SubwordSplitter
 from landmark.data.translation.text_form import TextForm
 from landmark.decoding.constraints import tokens_needed
 from landmark.decoding.request import Request
@@ -132,6 +135,36 @@ class TranslationPipeline:
             raise UserError("--back needs --channel, how much it counts to lead back: try 0.2")
         return weight
 
+    def _count_readings(self, asked: int | None) -> int:
+        """In how many ways to cut a source; refuses what the run or its engine cannot do."""
+        is_torch = isinstance(self.engine, TorchEngine)
+        if asked is None:
+            return self.config.search.readings if is_torch else 1
+        if asked > 1 and not is_torch:
+            raise UserError(f"{asked} readings are averaged by torch: leave out --engine")
+        if asked > 1 and not self.config.batches.split:
+            raise UserError(
+                f"{self.run.folder}: has always met words in the same subwords: give 1 reading, or "
+                "train with batches.split=0.1"
+            )
+        return asked
+
+    @cached_property
+    def _splitter(self) -> SubwordSplitter:
+        chance, longest = self.config.batches.split, self.max_length - 1
+        return SubwordSplitter(self.tokenizer.merges(), len(self.tokenizer), chance, longest)
+
+    def read_again(self, request: Request, count: int) -> Request:
+        """The request with more readings, cut as in training; they depend on the source alone."""
+        source = np.array(request.source)
+        readings = (
+            self._splitter.split(
+                source, np.random.default_rng(derive_seed("reading", number, *request.source))
+            )
+            for number in range(count)
+        )
+        return dataclasses.replace(request, readings=tuple(tuple(its.tolist()) for its in readings))
+
     def look_back_with(self, other: "TranslationPipeline") -> None:
         """Ask another run whether a translation leads back; it must go the other direction."""
         ours, theirs = self.config.data, other.config.data
@@ -172,6 +205,7 @@ class TranslationPipeline:
         beam: int | None = None,
         length_penalty: float | None = None,
         channel: float | None = None,
+        readings: int | None = None,
         n_best: int = 1,
         sampling: SamplingConfig | None = None,
         seed: int = 1,
@@ -188,6 +222,7 @@ class TranslationPipeline:
         or is given in `numbers`; messages name the sentence as `place` does.
         Every translation begins with `prefix`, and holds what the glossary asks for. With a
         `channel`, hypotheses are ranked by whether they lead back, too, so much (search.channel).
+        With several `readings`, sources are cut into subwords in so many ways (search.readings).
         """
         if isinstance(texts, str):
             raise UserError("translate takes a list of sentences, not one string")
@@ -203,6 +238,8 @@ class TranslationPipeline:
         known = numbers or [(number,) for number in range(first_number, first_number + len(texts))]
         places = [place(number[0]) for number in known]
         requests = self._requests(texts, places, form, prefix, glossary)
+        if others := self._count_readings(readings) - 1:
+            requests = {index: self.read_again(its, others) for index, its in requests.items()}
         if sampling:
             seeds = [derive_seed(seed, "draw", *known[index]) for index in requests]
             hypotheses = self.engine.sample(list(requests.values()), n_best, sampling, seeds)

@@ -1,4 +1,4 @@
-"""`landmark translate`: prefix, glossary, ensembles, documents, languages."""
+"""`landmark translate` and `evaluate`: prefix, glossary, ensembles, documents, languages."""
 
 import json
 import shutil
@@ -7,6 +7,7 @@ import pytest
 
 import landmark
 from landmark.data.embedded import corpus
+from landmark.pipelines.translation import evaluation
 from landmark.recipes.training import train
 
 SENTENCES = sorted((pair.source for pair in corpus.draw("train", 50)), key=len)[:4]
@@ -95,6 +96,30 @@ def test_an_ensemble_is_none_of_its_models(command, tiny_run, another_run):
     ]
     assert scores[0] != scores[1]
     assert scores[2] not in scores[:2]
+
+
+def test_an_ensemble_is_scored_and_tested_against_its_members(
+    command, mistake, tiny_run, another_run, monkeypatch, tmp_path
+):
+    monkeypatch.setattr(evaluation, "EMBEDDED_TEST_PAIRS", 4)
+    both, output = ["--ensemble", another_run], tmp_path / "out.txt"
+    answer = command(
+        "evaluate", tiny_run, *both, "--against", tiny_run, "--output", output, "--json"
+    )
+    assert answer.code == 0
+    assert f"{tiny_run} + {another_run}" in answer.out
+    sources = [pair.source for pair in corpus.draw("test", 4, 1)]
+    wanted = landmark.load(tiny_run, ensemble=[another_run]).translate(sources)
+    assert output.read_text().splitlines() == [result.text for result in wanted]
+    said = mistake("evaluate", tiny_run, *both, "--engine", "onnx")
+    assert said == "an ensemble is searched with torch: leave out --engine"
+    assert "is given twice" in mistake("evaluate", tiny_run, "--against", tiny_run)
+
+
+def test_readings_are_for_runs_that_met_words_in_pieces(mistake, tiny_run):
+    for words in (["translate", tiny_run, "Hello"], ["evaluate", tiny_run]):
+        said = mistake(*words, "--readings", 3)
+        assert said.startswith(f"{tiny_run}: has always met words in the same subwords")
 
 
 def test_an_ensemble_of_different_vocabularies_is_refused(mistake, tiny_run, tmp_path, tiny):
