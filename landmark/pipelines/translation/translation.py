@@ -137,11 +137,11 @@ class TranslationPipeline:
 
     def _count_readings(self, asked: int | None) -> int:
         """In how many ways to cut a source; refuses what the run or its engine cannot do."""
-        is_torch = isinstance(self.engine, TorchEngine)
+        can_average = isinstance(self.engine, TorchEngine)
         if asked is None:
-            return self.config.search.readings if is_torch else 1
-        if asked > 1 and not is_torch:
-            raise UserError(f"{asked} readings are averaged by torch: leave out --engine")
+            return self.config.search.readings if can_average else 1
+        if asked > 1 and not can_average:
+            raise UserError("CTranslate2 reads a source in one way: give --engine torch or onnx")
         if asked > 1 and not self.config.batches.split:
             raise UserError(
                 f"{self.run.folder}: has always met words in the same subwords: give 1 reading, or "

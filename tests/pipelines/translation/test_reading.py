@@ -82,20 +82,23 @@ def test_documents_are_read_in_many_ways_too(reader):
     assert scores[0] != scores[1]
 
 
-def test_an_export_reads_in_one_way_unless_it_is_asked_for_more(reader, monkeypatch):
+def test_onnx_reads_in_many_ways_as_torch_does(reader):
     export_run(reader.run.folder, "onnx")
-    exported = load(reader.run.folder, engine="onnx")
-    asked = []
-    search = exported.engine.search
+    onnx = load(reader.run.folder, engine="onnx")
+    torch_scores, onnx_scores = (
+        [result.score for result in pipeline.translate(SOURCES, beam=1)]
+        for pipeline in (reader, onnx)
+    )
+    assert onnx_scores == pytest.approx(torch_scores, rel=1e-4)
 
-    def note(requests, *rest):
-        asked.extend(requests)
-        return search(requests, *rest)
 
-    monkeypatch.setattr(exported.engine, "search", note)
-    assert len(exported.translate(SOURCES[:2])) == 2
-    assert [its.readings for its in asked] == [(), ()]
-    with pytest.raises(UserError, match="averaged by torch: leave out --engine"):
+def test_ctranslate2_reads_in_one_way_and_refuses_more(reader):
+    export_run(reader.run.folder, "ctranslate2")
+    exported = load(reader.run.folder, engine="ctranslate2")
+    once = [result.score for result in reader.translate(SOURCES, beam=1, readings=1)]
+    own = [result.score for result in exported.translate(SOURCES, beam=1)]
+    assert own == pytest.approx(once, rel=1e-3)
+    with pytest.raises(UserError, match="CTranslate2 reads a source in one way"):
         exported.translate(SOURCES[:2], readings=2)
 
 
