@@ -60,9 +60,15 @@ def evaluate_translator(run: Path, options: Options) -> None:
     if by_length:
         _check_figure(by_length)
     counts = _joins(options.join or ["1"])
-    where = options.checkpoint, options.device
-    ways = {"ensemble": options.ensemble or [], "engine": options.engine, "back": options.back}
-    pipeline = load(run, *where, **ways, task="translation")
+    pipeline = load(
+        run,
+        options.checkpoint,
+        options.device,
+        ensemble=options.ensemble or [],
+        engine=options.engine,
+        back=options.back,
+        task="translation",
+    )
     if output:
         output.open("a").close()  # a place that cannot be written shows before the work
     sets = _joined(read_sets(pipeline, *given, options.language), counts)

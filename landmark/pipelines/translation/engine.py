@@ -110,15 +110,17 @@ class TorchEngine:
             phrases = [request.phrases for request in batch]
             beginnings = [request.prefix for request in batch]
             guide = PhraseGuide(phrases, limits, self.end, beam, beginnings, self.device)
-        prefixes, speaking = self._prefixes(batch), self._start(batch, beam)
-        search = (limits, self.begin, self.end, beam, penalty, self.device, prefixes, guide)
-        return beam_search(*speaking, *search)
+        prefixes, (speaker, state) = self._prefixes(batch), self._start(batch, beam)
+        search = (speaker, state, limits, self.begin, self.end, beam, penalty, self.device)
+        return beam_search(*search, prefixes, guide)
 
     def _speak(self, batch: list[Request], choose: Chooser, penalty: float) -> list[Hypothesis]:
         limits = [request.limit for request in batch]
-        prefixes, speaking = self._prefixes(batch), self._start(batch, 1)
+        prefixes, (speaker, state) = self._prefixes(batch), self._start(batch, 1)
         ends = (self.begin, self.end)
-        return decode_stepwise(*speaking, limits, *ends, choose, penalty, self.device, prefixes)
+        return decode_stepwise(
+            speaker, state, limits, *ends, choose, penalty, self.device, prefixes
+        )
 
     def _prefixes(self, batch: list[Request]) -> Prefixes | None:
         """The batch's prefixes, if it has any."""
