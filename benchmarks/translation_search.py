@@ -83,7 +83,7 @@ def search(
         Request(tuple(tokens), min(pipeline.max_length, search.max_length(len(tokens) + 1)))
         for tokens in sources
     ]
-    requests = [pipeline.read_again(request, readings - 1) for request in requests]
+    requests = [pipeline.reader.read_again(request, readings - 1) for request in requests]
     found = pipeline.engine.search(requests, beam, search.length_penalty)
     if pipeline.back is None:
         return found, [[0.0] * len(its) for its in found]

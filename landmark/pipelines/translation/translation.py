@@ -1,12 +1,10 @@
 """A loaded translation run: sentences in, translations out."""
 
-import dataclasses
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -17,7 +15,6 @@ from landmark.data.text_file import is_valid
 from landmark.data.tokenizer import words_of
 from landmark.data.translation.pairs import pack_sources
 from landmark.data.translation.preparation import WORDS
-from landmark.data.translation.splitting import SubwordSplitter
 from landmark.data.translation.text_form import TextForm
 from landmark.decoding.constraints import tokens_needed
 from landmark.decoding.request import Request
@@ -28,6 +25,7 @@ from landmark.models.translation import TranslationModel
 from landmark.pipelines.translation.channel import rank_by_channel
 from landmark.pipelines.translation.engine import Engine, TorchEngine
 from landmark.pipelines.translation.glossary import Glossary
+from landmark.pipelines.translation.reading import Reader
 from landmark.probes.attention import cross_attention
 from landmark.recipes.training import load_weights
 from landmark.recipes.translation import TranslationRun, build_model
@@ -150,20 +148,9 @@ class TranslationPipeline:
         return asked
 
     @cached_property
-    def _splitter(self) -> SubwordSplitter:
-        chance, longest = self.config.batches.split, self.max_length - 1
-        return SubwordSplitter(self.tokenizer.merges(), len(self.tokenizer), chance, longest)
-
-    def read_again(self, request: Request, count: int) -> Request:
-        """The request with more readings, cut as in training; they depend on the source alone."""
-        source = np.array(request.source)
-        readings = (
-            self._splitter.split(
-                source, np.random.default_rng(derive_seed("reading", number, *request.source))
-            )
-            for number in range(count)
-        )
-        return dataclasses.replace(request, readings=tuple(tuple(its.tolist()) for its in readings))
+    def reader(self) -> Reader:
+        """What cuts sources in other ways, as training did."""
+        return Reader(self.tokenizer, self.config.batches.split, self.max_length - 1)
 
     def look_back_with(self, other: "TranslationPipeline") -> None:
         """Ask another run whether a translation leads back; it must go the other direction."""
@@ -239,7 +226,8 @@ class TranslationPipeline:
         places = [place(number[0]) for number in known]
         requests = self._requests(texts, places, form, prefix, glossary)
         if others := self._count_readings(readings) - 1:
-            requests = {index: self.read_again(its, others) for index, its in requests.items()}
+            again = self.reader.read_again
+            requests = {index: again(its, others) for index, its in requests.items()}
         if sampling:
             seeds = [derive_seed(seed, "draw", *known[index]) for index in requests]
             hypotheses = self.engine.sample(list(requests.values()), n_best, sampling, seeds)

@@ -30,7 +30,7 @@ def reader(tmp_path_factory, tiny):
 
 def request(pipeline, text, count):
     (tokens,) = pipeline.encode_sources([text], pipeline.target_form(), str)
-    return pipeline.read_again(Request(tuple(tokens), 40), count)
+    return pipeline.reader.read_again(Request(tuple(tokens), 40), count)
 
 
 def test_readings_are_the_same_text_in_other_pieces(reader):
