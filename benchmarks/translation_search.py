@@ -11,6 +11,7 @@ says beside it how long they are: words of the translations for each of the refe
 import argparse
 from collections.abc import Sequence
 
+from landmark.decoding.neighbour import NeighbourConfig
 from landmark.decoding.request import Request
 from landmark.decoding.speaker import Hypothesis, penalize
 from landmark.metrics.translation import score_translations
@@ -22,11 +23,15 @@ from landmark.pipelines.translation.translation import TranslationPipeline
 
 def main() -> None:
     options = read_options()
-    pipeline = load(options.run, back=options.back, task="translation")
+    asked = None
+    if options.neighbours:
+        count, share, temperature = options.neighbours
+        asked = NeighbourConfig(count=int(count), share=share, temperature=temperature)
+    pipeline = load(options.run, back=options.back, neighbours=asked, task="translation")
     pairs = split_pairs(pipeline, options.split)
     print(
         f"{options.run}: {options.split}, {len(pairs):,} sentences, beam {options.beam}, "
-        f"readings {options.readings}"
+        f"readings {options.readings}, neighbours {options.neighbours}"
     )
     sources = [source for source, _ in pairs]
     found, channel = search(pipeline, sources, options.beam, options.readings)
@@ -55,6 +60,9 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--back", help="a run of the other direction")
     parser.add_argument("--split", default="valid")
     parser.add_argument("--beam", type=int, default=10)
+    parser.add_argument(
+        "--neighbours", type=_numbers, help="how many, their share and temperature: 32,0.5,10"
+    )
     parser.add_argument("--readings", type=int, default=1, help="ways to cut a source")
     parser.add_argument(
         "--penalties", type=_numbers, default=[0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.8]

@@ -21,6 +21,7 @@ from landmark.cli.options import (
     To,
 )
 from landmark.cli.translation.evaluation import Options, evaluate_translator
+from landmark.cli.translation.neighbour import Count, Share, Temperature, read_neighbours
 from landmark.cli.translation.sentences import Reference, Source
 from landmark.cli.understanding.evaluation import evaluate_understanding
 from landmark.core.errors import UserError
@@ -61,6 +62,9 @@ def evaluate(
     channel: Channel = None,
     back: Back = None,
     readings: Readings = None,
+    neighbours: Count = None,
+    neighbour_share: Share = None,
+    neighbour_temperature: Temperature = None,
     ensemble: Ensemble = None,
     engine: Annotated[
         str,
@@ -99,8 +103,8 @@ def evaluate(
         task,
         {"--source": source, "--reference": reference, "--join": join, "--beam": beam,
          "--length-penalty": length_penalty, "--channel": channel, "--back": back,
-         "--readings": readings, "--ensemble": ensemble, "--against": against, "--to": to,
-         "--by-length": by_length, "--output": output},
+         "--readings": readings, "--neighbours": neighbours, "--ensemble": ensemble,
+         "--against": against, "--to": to, "--by-length": by_length, "--output": output},
         {"--ten-crop": ten_crop, "--strict": strict, "--confusion": confusion},
         {"--file": file},
     )  # fmt: skip
@@ -111,8 +115,9 @@ def evaluate(
     elif task == "understanding":
         evaluate_understanding(run, split, file, bootstrap, as_json, checkpoint, device)
     else:
+        asked = read_neighbours(neighbours, neighbour_share, neighbour_temperature)
         options = Options(
-            split, source, reference, join, beam, length_penalty, channel, back, readings,
+            split, source, reference, join, beam, length_penalty, channel, back, readings, asked,
             ensemble, engine, against, test, bootstrap, by_length, bin_words, to, output, as_json,
             checkpoint, device,
         )  # fmt: skip

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from landmark.cli.translation.neighbour import reading
 from landmark.cli.translation.report import Report, System, print_json, print_tables
 from landmark.cli.translation.sentences import check_sentences, read_sets
 from landmark.core.errors import UserError
@@ -13,6 +14,7 @@ from landmark.core.errors import UserError
 if TYPE_CHECKING:
     from landmark.cli.tally import Tally
     from landmark.data.translation.parallel_text import Pair
+    from landmark.decoding.neighbour import NeighbourConfig
     from landmark.metrics.translation import Comparison, LengthBin
     from landmark.pipelines.translation.evaluation import Evaluation
     from landmark.pipelines.translation.translation import TranslationPipeline
@@ -33,6 +35,7 @@ class Options:
     channel: float | None
     back: Path | None
     readings: int | None
+    neighbours: "NeighbourConfig | None"
     ensemble: list[Path] | None
     engine: str
     against: list[Path] | None
@@ -60,15 +63,18 @@ def evaluate_translator(run: Path, options: Options) -> None:
     if by_length:
         _check_figure(by_length)
     counts = _joins(options.join or ["1"])
-    pipeline = load(
-        run,
-        options.checkpoint,
-        options.device,
-        ensemble=options.ensemble or [],
-        engine=options.engine,
-        back=options.back,
-        task="translation",
-    )
+    with reading() as report:
+        pipeline = load(
+            run,
+            options.checkpoint,
+            options.device,
+            ensemble=options.ensemble or [],
+            engine=options.engine,
+            back=options.back,
+            neighbours=options.neighbours,
+            report=report,
+            task="translation",
+        )
     if output:
         output.open("a").close()  # a place that cannot be written shows before the work
     sets = _joined(read_sets(pipeline, *given, options.language), counts)
@@ -77,9 +83,9 @@ def evaluate_translator(run: Path, options: Options) -> None:
         _write_translations(systems[0], output)
     comparisons = _compare(systems, options.test, options.bootstrap) if others else []
     lengths = _by_length(systems, options.bootstrap, options.bin_words) if by_length else {}
-    report = Report(pipeline, systems, comparisons, TESTS[options.test], lengths)
+    found = Report(pipeline, systems, comparisons, TESTS[options.test], lengths)
     show = print_json if options.as_json else print_tables
-    show(report)
+    show(found)
     if by_length:
         _draw_lengths(lengths, by_length)
 

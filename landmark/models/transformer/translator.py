@@ -184,13 +184,17 @@ class Translator(TranslationModel):
             lineage,
         )
 
-    def step(self, tokens: Tensor, state: DecoderState) -> Tensor:
+    def advance(self, tokens: Tensor, state: DecoderState) -> Tensor:
         positions = torch.full_like(tokens, state.length)
         x = self._embed(self.target_embedding, tokens, positions)
         state.grow()
         for block, cache, memory in zip(self.blocks(), state.caches, state.memories, strict=True):
             x = block.step(x, cache, memory)
-        logits = self.logits(self.decoder_norm(x))
+        hidden: Tensor = self.decoder_norm(x)
+        return hidden
+
+    def say(self, hidden: Tensor) -> Tensor:
+        logits = self.logits(hidden)
         if self.config.unsaid:
             logits[:, list(self.config.unsaid)] = -torch.inf
         return logits

@@ -10,6 +10,7 @@ from landmark.data.translation.pairs import cut_by_budget, pack_sources
 from landmark.decoding.beam_search import beam_search
 from landmark.decoding.constraints import PhraseGuide, beam_width
 from landmark.decoding.ensemble import Ensemble, EnsembleState
+from landmark.decoding.neighbour import Neighbours
 from landmark.decoding.prefix import Prefixes
 from landmark.decoding.request import Request
 from landmark.decoding.speaker import Hypothesis, Speaker
@@ -23,6 +24,8 @@ from landmark.decoding.stepwise import (
 from landmark.models.translation import TranslationModel
 
 BATCH_TOKENS = 4000
+Member = TranslationModel | Neighbours
+"""What searches may ask, alone or averaged with others."""
 
 
 class Engine(Protocol):
@@ -51,12 +54,12 @@ class TorchEngine:
 
     def __init__(
         self,
-        models: TranslationModel | Sequence[TranslationModel],
+        models: Member | Sequence[Member],
         begin: int,
         end: int,
         device: torch.device,
     ) -> None:
-        self.models = [models] if isinstance(models, TranslationModel) else list(models)
+        self.models = [models] if isinstance(models, Member) else list(models)
         self.begin, self.end, self.device = begin, end, device
         sizes = {model.config.vocab_size or 0 for model in self.models}
         if len(sizes) != 1:

@@ -21,9 +21,8 @@ from landmark.decoding.request import Request
 from landmark.decoding.speaker import Hypothesis
 from landmark.decoding.stepwise import SamplingConfig
 from landmark.engine.run import Run
-from landmark.models.translation import TranslationModel
 from landmark.pipelines.translation.channel import rank_by_channel
-from landmark.pipelines.translation.engine import Engine, TorchEngine
+from landmark.pipelines.translation.engine import Engine, Member, TorchEngine
 from landmark.pipelines.translation.glossary import Glossary
 from landmark.pipelines.translation.reading import Reader
 from landmark.probes.attention import cross_attention
@@ -94,7 +93,7 @@ class TranslationPipeline:
         self.use([self.model])
         self.back: TranslationPipeline | None = self if config.data.back else None
 
-    def use(self, models: Sequence[TranslationModel]) -> None:
+    def use(self, models: Sequence[Member]) -> None:
         """Search with these models, averaged if there are several: the shortest rules."""
         begin, end = self.tokenizer.begin, self.tokenizer.end
         self.engine: Engine = TorchEngine(models, begin, end, self.device)
