@@ -231,6 +231,25 @@ def documentation(cls: type, field: str) -> str:
     return ""
 
 
+@dataclasses.dataclass(frozen=True)
+class Positional:
+    """Marks a setting that is an argument of a command and no option; how the help names it."""
+
+    metavar: str
+
+
+def field_defaults(cls: type) -> dict[str, Any]:
+    """What each field of a settings class is where it is not given; required ones are missing."""
+    return {
+        field.name: field.default_factory()
+        if field.default_factory is not dataclasses.MISSING
+        else field.default
+        for field in dataclasses.fields(cls)
+        if field.default is not dataclasses.MISSING
+        or field.default_factory is not dataclasses.MISSING
+    }
+
+
 def fingerprint(values: Any) -> str:
     """A short digest of plain nested values: equal configurations have equal fingerprints."""
     text = json.dumps(values, sort_keys=True, ensure_ascii=False)

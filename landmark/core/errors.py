@@ -8,6 +8,10 @@ class UserError(Exception):
     """
 
 
+class ItemError(UserError):
+    """A fault of one input of many: the others can still be processed."""
+
+
 class TrainingError(UserError):
     """Training cannot go on (a loss that is not finite, a full disk); what was saved is intact."""
 

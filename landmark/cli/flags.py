@@ -1,0 +1,203 @@
+"""Command-line flags made of settings classes: the string below a field is the flag's help."""
+
+import inspect
+import types
+import typing
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+from pydantic import TypeAdapter, ValidationError
+
+from landmark.core.configuration import Positional, documentation, field_defaults
+from landmark.core.errors import UserError
+
+
+@dataclass(frozen=True)
+class Flag:
+    """One option of the command line, as a field of a settings class declares it."""
+
+    field: str
+    kind: Any
+    """str, int, float, bool, Path or a Literal."""
+    help: str
+    many: bool = False
+    minimum: float | None = None
+    maximum: float | None = None
+    negatable: bool = False
+    """A switch that may be left open: --shift and --no-shift."""
+    positional: str | None = None
+    """The argument's name in the help, for what is not an option."""
+    required: bool = False
+    default: Any = None
+    """What the settings class takes where the flag is not given, for the help."""
+
+    @property
+    def name(self) -> str:
+        return f"--{self.field.replace('_', '-')}"
+
+    def parameter(self) -> inspect.Parameter:
+        """As a parameter of a function that typer reads."""
+        kind = list[self.kind] if self.many else self.kind  # type: ignore[name-defined]
+        limits = {"min": self.minimum, "max": self.maximum}
+        limits = {} if self.kind not in (int, float) else limits
+        if self.positional:
+            mark = typer.Argument(help=self.help, metavar=self.positional, show_default=False)
+        else:
+            text = self.help
+            if self.default not in (None, False, (), "") and not self.required:
+                shown = getattr(self.default, "value", self.default)
+                text = f"{text} [default: {shown}]"
+            names = [self.name]
+            if self.negatable:
+                names = [f"{self.name}/--no-{self.field.replace('_', '-')}"]
+            mark = typer.Option(*names, help=text, show_default=False, **limits)
+        needed = self.required
+        return inspect.Parameter(
+            self.field,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if needed else None,
+            annotation=Annotated[kind if needed else kind | None, mark],
+        )
+
+
+def flags_of(cls: type[Any]) -> dict[str, Flag]:
+    """The flags of a settings class, by field."""
+    hints = typing.get_type_hints(cls, include_extras=True)
+    defaults = field_defaults(cls)
+    return {
+        name: _flag(name, hints[name], documentation(cls, name), defaults)
+        for name in hints
+        if not name.startswith("_") and typing.get_origin(hints[name]) is not typing.ClassVar
+    }
+
+
+def _flag(name: str, hint: Any, help_text: str, defaults: Mapping[str, Any]) -> Flag:
+    kind, marks, optional = _unwrap(hint)
+    many = False
+    if typing.get_origin(kind) is tuple:
+        inner = typing.get_args(kind)
+        if len(inner) == 2 and inner[1] is Ellipsis:
+            kind, more, _ = _unwrap(inner[0])
+            marks, many = [*marks, *more], True
+        else:
+            kind = str  # read by the class: 0.485,0.456,0.406
+    if kind not in (str, int, float, bool, Path) and typing.get_origin(kind) is not Literal:
+        kind = str
+    positional = next((mark.metavar for mark in marks if isinstance(mark, Positional)), None)
+    required = name not in defaults
+    return Flag(
+        name,
+        kind,
+        help_text,
+        many,
+        minimum=_limit(marks, "ge"),
+        maximum=_limit(marks, "le"),
+        negatable=kind is bool and (optional or defaults.get(name) is True),
+        positional=positional,
+        required=required,
+        default=defaults.get(name),
+    )
+
+
+def _unwrap(hint: Any) -> tuple[Any, list[Any], bool]:
+    """A type without Annotated and None, the marks it had, and whether None was allowed."""
+    marks: list[Any] = []
+    optional = False
+    while True:
+        if typing.get_origin(hint) is Annotated:
+            hint, *more = typing.get_args(hint)
+            for mark in more:
+                marks += [mark, *getattr(mark, "metadata", ())]
+        elif isinstance(hint, types.UnionType) or typing.get_origin(hint) is typing.Union:
+            others = [arg for arg in typing.get_args(hint) if arg is not type(None)]
+            optional = optional or len(others) < len(typing.get_args(hint))
+            if len(others) > 1:
+                return str, marks, optional
+            hint = others[0]
+        else:
+            return hint, marks, optional
+
+
+def _limit(marks: Iterable[Any], name: str) -> float | None:
+    return next((getattr(mark, name) for mark in marks if hasattr(mark, name)), None)
+
+
+def union(classes: Iterable[type[Any]]) -> dict[str, Flag]:
+    """The flags of several settings classes; what they share is declared alike."""
+    found: dict[str, Flag] = {}
+    for cls in classes:
+        for name, flag in flags_of(cls).items():
+            if name in found and (found[name].kind, found[name].many) != (flag.kind, flag.many):
+                raise TypeError(f"{flag.name} is of two kinds: {found[name].kind}, {flag.kind}")
+            found.setdefault(name, flag)
+    return found
+
+
+def command(
+    function: Callable[[dict[str, Any]], Any],
+    name: str,
+    help_text: str,
+    flags: Iterable[Flag],
+    first: Iterable[inspect.Parameter] = (),
+) -> Callable[..., Any]:
+    """A function that typer can register: it gets what was given, by field."""
+
+    def called(**values: Any) -> Any:
+        return function({k: v for k, v in values.items() if v is not None and v != []})
+
+    leading = list(first)
+    taken = {parameter.name for parameter in leading}
+    flags = [flag for flag in flags if flag.field not in taken]
+    arguments = [flag.parameter() for flag in flags if flag.positional]
+    options = [flag.parameter() for flag in flags if not flag.positional]
+    positional = [p for p in leading if _is_argument(p)]
+    others = [p for p in leading if not _is_argument(p)]
+    parameters = [
+        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for parameter in (*positional, *arguments, *options, *others)
+    ]
+    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    called.__annotations__ = {p.name: p.annotation for p in parameters}
+    called.__name__ = name.replace("-", "_")
+    called.__doc__ = help_text
+    return called
+
+
+def _is_argument(parameter: inspect.Parameter) -> bool:
+    marks = typing.get_args(parameter.annotation)[1:]
+    return any(isinstance(mark, typer.models.ArgumentInfo) for mark in marks)
+
+
+def read_options(cls: type[Any], given: Mapping[str, Any]) -> Any:
+    """A settings object of what was given on the command line; faults name the flag."""
+    flags = flags_of(cls)
+    values = {
+        key: tuple(value) if isinstance(value, list) else value
+        for key, value in given.items()
+        if key in flags
+    }
+    try:
+        return TypeAdapter(cls).validate_python(values)
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        message = fault["msg"].removeprefix("Value error, ")
+        if not fault["loc"]:
+            raise UserError(message) from None
+        flag = flags[str(fault["loc"][0])]
+        name = flag.positional or flag.name
+        if fault["type"].startswith("missing"):
+            raise UserError(f"{name} is missing: {flag.help}") from None
+        raise UserError(f"{name} {values.get(flag.field)}: {message}") from None
+
+
+def refuse_unfit(
+    given: Mapping[str, Any], fitting: Mapping[str, Flag], known: Mapping[str, Flag], where: str
+) -> None:
+    """Refuse flags that another task has and this one has not, naming those that fit."""
+    for name in given:
+        if name in known and name not in fitting:
+            fits = ", ".join(sorted(flag.name for flag in fitting.values())) or "no options"
+            raise UserError(f"{known[name].name} does not fit {where}: it takes {fits}")

@@ -1,0 +1,131 @@
+"""How every figure is checked, computed, drawn and saved.
+
+A figure is a module with
+- `Options`: a settings class; arguments are marked `Positional`, `output` is the file;
+- `compute(options, report) -> record`: a dataclass of numbers, from probes;
+- `draw(record) -> matplotlib Figure`;
+- `table(record) -> list[str]`: what the terminal shows;
+- if it can be a page or a film, `page(record) -> str` (.html) and `film(record) -> bytes` (.gif).
+
+Figure modules import torch and matplotlib inside their functions, so that help stays fast.
+"""
+
+import dataclasses
+import io
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from landmark.core.errors import UserError
+from landmark.core.storage import beside, write_durably
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Report = Callable[[Mapping[str, Any]], None]
+PICTURES = ("png", "svg", "pdf")
+PAGE, FILM = "html", "gif"
+_EXTRAS = {PAGE: "page", FILM: "film"}
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure that was made: its numbers, and where its picture is."""
+
+    name: str
+    record: Any
+    path: Path
+    rows: list[str]
+    warnings: tuple[str, ...] = ()
+
+    def json(self) -> dict[str, Any]:
+        return {"figure": str(self.path), **record_json(self.record)}
+
+    def lines(self) -> list[str]:
+        return [*self.rows, str(self.path)]
+
+
+def make_figure(
+    name: str, module: Any, options: Any, report: Report = lambda record: None
+) -> Drawn:
+    """Compute, save the picture (whole or not at all), and give the numbers."""
+    check_place(options.output, formats_of(module))
+    record = module.compute(options, report)
+    save(module, record, options.output)
+    return Drawn(name, record, options.output, module.table(record))
+
+
+def formats_of(module: Any) -> list[str]:
+    """File endings that a figure can be written as."""
+    return [*PICTURES, *(ending for ending, maker in _EXTRAS.items() if hasattr(module, maker))]
+
+
+def check_place(path: Path, formats: Any = PICTURES) -> None:
+    """Refuse, before the work, a place where the figure cannot be written."""
+    if _ending(path) not in formats:
+        *others, last = (f".{ending}" for ending in formats)
+        raise UserError(
+            f"{path}: a figure cannot be written as {_ending(path)!r}: "
+            f"give a name that ends in {', '.join(others)} or {last}"
+        )
+    if path.is_dir():
+        raise UserError(f"{path}: is a folder: name the figure's file")
+    if not path.parent.is_dir():
+        raise UserError(f"{path}: the figure cannot be written: there is no folder {path.parent}")
+
+
+def save(module: Any, record: Any, path: Path) -> None:
+    """Draw a record in the format that the file's ending says."""
+    maker = _EXTRAS.get(_ending(path))
+    if maker is None:
+        save_picture(module.draw(record), path)
+        return
+    content = getattr(module, maker)(record)
+    write_whole_file(content.encode() if isinstance(content, str) else content, path)
+
+
+def save_picture(figure: "Figure", path: Path) -> None:
+    """A matplotlib figure as a file; the ending chooses the format."""
+    picture = io.BytesIO()
+    figure.savefig(picture, format=_ending(path), dpi=150)
+    write_whole_file(picture.getvalue(), path)
+
+
+def write_whole_file(content: bytes, path: Path) -> None:
+    """Put a finished file into its place."""
+    partial = beside(path, "partial")
+    try:
+        write_durably(partial, content)
+        partial.replace(path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        reason = error.strerror or error
+        raise UserError(f"{path}: the figure cannot be written: {reason}") from None
+
+
+def record_json(record: Any) -> dict[str, Any]:
+    """A record's numbers as plain values."""
+    if hasattr(record, "json"):
+        found: dict[str, Any] = record.json()
+        return found
+    return {field.name: plain(getattr(record, field.name)) for field in dataclasses.fields(record)}
+
+
+def plain(value: Any) -> Any:
+    """Dataclasses, tensors, arrays and named tuples as what JSON knows."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if hasattr(value, "_asdict"):
+        return {key: plain(inner) for key, inner in value._asdict().items()}
+    if isinstance(value, Mapping):
+        return {str(key): plain(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [plain(inner) for inner in value]
+    return str(value) if isinstance(value, Path) else value
+
+
+def _ending(path: Path) -> str:
+    return path.suffix.removeprefix(".").lower()

@@ -1,0 +1,1 @@
+"""One room a task. This is the only file that names them."""
