@@ -41,8 +41,8 @@ class Flag:
     def parameter(self) -> inspect.Parameter:
         """As a parameter of a function that typer reads."""
         kind = list[self.kind] if self.many else self.kind  # type: ignore[name-defined]
-        limits = {"min": self.minimum, "max": self.maximum}
-        limits = {} if self.kind not in (int, float) else limits
+        limits: dict[str, Any] = {"min": self.minimum, "max": self.maximum}
+        limits = limits if self.kind in (int, float) else {}
         if self.positional:
             mark = typer.Argument(help=self.help, metavar=self.positional, show_default=False)
         else:

@@ -1,4 +1,4 @@
-"""One look for all figures: colour-blind safe colours, sizes, titles inside, legends off the lines."""
+"""One look for all figures: colours that all tell apart, sizes, titles and legends."""
 
 from typing import TYPE_CHECKING, Any
 
