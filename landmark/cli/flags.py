@@ -63,6 +63,14 @@ class Flag:
         )
 
 
+def parameter(name: str, annotation: Any, required: bool = False) -> inspect.Parameter:
+    """A parameter that the shell itself adds to a command."""
+    default = inspect.Parameter.empty if required else None
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
+    )
+
+
 def flags_of(cls: type[Any]) -> dict[str, Flag]:
     """The flags of a settings class, by field."""
     hints = typing.get_type_hints(cls, include_extras=True)

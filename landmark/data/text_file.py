@@ -32,18 +32,26 @@ def read_lines(path: Path) -> Iterator[str]:
     return (line.rstrip("\r\n") for line in _decoded(path))
 
 
+def read_raw_lines(path: Path) -> Iterator[bytes]:
+    """The lines of a text file as bytes, with their ends: for readers that skip bad ones."""
+    return (line for _, line in _numbered(path))
+
+
 def read_text(path: Path) -> Iterator[str]:
     """The lines of a text file with their ends (\\r\\n becomes \\n)."""
     return (line[:-2] + "\n" if line.endswith("\r\n") else line for line in _decoded(path))
 
 
 def _decoded(path: Path) -> Iterator[str]:
+    return (_decode(line, path, number) for number, line in _numbered(path))
+
+
+def _numbered(path: Path) -> Iterator[tuple[int, bytes]]:
     try:
         with path.open("rb") as raw:
             is_packed = raw.peek(2)[:2] == b"\x1f\x8b"
             stream = gzip.GzipFile(fileobj=raw) if is_packed else raw
-            for number, line in enumerate(io.BufferedReader(stream), 1):
-                yield _decode(line, path, number)
+            yield from enumerate(io.BufferedReader(stream), 1)
     except (gzip.BadGzipFile, zlib.error, EOFError) as error:
         raise UserError(f"{path}: damaged gzip file: {error}") from None
     except IsADirectoryError:

@@ -1,0 +1,100 @@
+"""`landmark export` and `landmark import`: other libraries' formats, as the tasks offer them."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from landmark.cli.flags import Flag, command, flags_of, parameter, read_options, refuse_unfit, union
+from landmark.core.errors import UserError
+from landmark.tasks.card import CARDS, Importer, resolve
+
+
+def build_export() -> Any:
+    """`export RUN --to FORMAT`, with the options of all formats."""
+    formats = list(dict.fromkeys(name for card in CARDS.values() for name in card.exports))
+    classes = [resolve(v.options) for card in CARDS.values() for v in card.exports.values()]
+    known = union(classes)
+    run = parameter("run", Annotated[Path, typer.Argument(help="The run directory.")], True)
+    to = parameter(
+        "to", Annotated[str, typer.Option(help=f"The format: {', '.join(formats)}.")], True
+    )
+    return command(
+        lambda given: _export(given, known),
+        "export",
+        "Write a run's model for another library, with what using it needs; prints the folder.",
+        known.values(),
+        [run, to],
+    )
+
+
+def _export(given: dict[str, Any], known: Mapping[str, Flag]) -> None:
+    # Before torch is there: what its exporter murmurs about shapes is not for a user.
+    os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
+    from landmark.cli.progress import showing
+    from landmark.engine.run import Run
+    from landmark.tasks.training import load_config
+
+    folder, wanted = given.pop("run"), given.pop("to")
+    run = Run.open(folder)
+    task = str(run.read_recipe().get("task"))
+    exports = CARDS[task].exports
+    if wanted not in exports:
+        fits = f"it has {' or '.join(exports)}" if exports else "it has none"
+        raise UserError(
+            f"{folder}: is a run of task {task!r}, which has no export to {wanted!r}: {fits}"
+        )
+    verb = exports[wanted]
+    options = resolve(verb.options)
+    refuse_unfit(given, flags_of(options), known, f"--to {wanted} of a run of task {task!r}")
+    chosen = read_options(options, given)
+    config = load_config(run)
+    if verb.check:
+        resolve(verb.check)(config, chosen, False)
+    with showing() as report:
+        print(resolve(verb.run)(run, config, chosen, report))
+
+
+def build_import() -> typer.Typer:
+    """`import FORMAT PATH`: a command a format, of whatever tasks read it."""
+    app = typer.Typer(help="Models of other libraries as runs.", rich_markup_mode=None)
+
+    @app.callback()
+    def importing() -> None:
+        """Models of other libraries as runs."""
+
+    found: dict[str, list[Importer]] = {}
+    for card in CARDS.values():
+        for name, importer in card.imports.items():
+            found.setdefault(name, []).append(importer)
+    for name, importers in found.items():
+        app.command(name)(_import_command(name, importers))
+    return app
+
+
+def _import_command(name: str, importers: Sequence[Importer]) -> Any:
+    known = union([resolve(importer.options) for importer in importers])
+    help_text = " ".join(dict.fromkeys(importer.help for importer in importers))
+    return command(
+        lambda given: _import(name, importers, known, given), name, help_text, known.values()
+    )
+
+
+def _import(
+    name: str, importers: Sequence[Importer], known: Mapping[str, Flag], given: dict[str, Any]
+) -> None:
+    from landmark.cli.progress import showing
+
+    with showing() as report:
+        for importer in importers:
+            cls = resolve(importer.options)
+            fitting = {key: value for key, value in given.items() if key in flags_of(cls)}
+            options = read_options(cls, fitting)
+            if importer.accepts is None or resolve(importer.accepts)(options, report):
+                refuse_unfit(given, flags_of(cls), known, f"import {name}: {importer.name}")
+                print(resolve(importer.run)(options, report))
+                return
+    names = ", ".join(importer.name for importer in importers)
+    raise UserError(f"{given.get('path')}: is none of what import {name} reads: {names}")

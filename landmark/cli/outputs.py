@@ -1,0 +1,135 @@
+"""Where a verb's records go: stdout, a file that an interruption does not cost, warnings to stderr."""
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self, TextIO
+
+from landmark.core.errors import UserError
+from landmark.core.storage import beside, read_signed, replace_durably, signed, sync_folder
+from landmark.tasks.card import Failure, Record, Remark
+
+
+class Printer:
+    """Prints records as lines or JSON; remarks and warnings go to stderr."""
+
+    def __init__(self, as_json: bool, target: TextIO | None = None) -> None:
+        self.as_json, self.target = as_json, target
+        self.writes_pieces = target is None and not as_json
+        self._is_midline = False
+
+    def report(self, record: Mapping[str, Any]) -> None:
+        """Text that is written piece by piece, as it comes."""
+        if record["kind"] == "piece" and self.writes_pieces:
+            print(record["text"], end="", flush=True)
+            self._is_midline = True
+
+    def show(self, record: Record) -> None:
+        for warning in record.warnings:
+            print(f"warning: {warning}", file=sys.stderr)
+        if isinstance(record, Remark):
+            print(record.text, file=sys.stderr)
+        elif self._is_midline:  # the pieces of this record have been shown
+            self._is_midline = False
+            print()
+        else:
+            self._write(record)
+
+    def _write(self, record: Record) -> None:
+        if self.as_json:
+            print(json.dumps(record.json(), ensure_ascii=False), file=self.target)
+            return
+        for line in record.lines():
+            print(line, file=self.target)
+
+    def skip(self, failure: Failure) -> None:
+        """An input that was not processed: a warning, and an empty line in its place."""
+        print(f"warning: {failure.reason}: skipped", file=sys.stderr)
+        self._write(failure)
+
+    def flush(self) -> None:
+        (self.target or sys.stdout).flush()
+
+
+class ResumableFile:
+    """A file that grows by whole items, named `.NAME.partial` until it is finished.
+
+    Beside it stand what it is made from, and after each block how many items it holds: a later
+    call goes on after those.
+    """
+
+    def __init__(self, path: Path, made_from: Mapping[str, Any], resume: bool) -> None:
+        self.path, self.partial = path, beside(path, "partial")
+        self.origin, self.progress = beside(path, "origin"), beside(path, "progress")
+        self.done = 0
+        if resume and not self.partial.is_file():
+            raise UserError(f"{path}: there is nothing to resume: leave out --resume")
+        if not resume and self.partial.is_file():
+            raise UserError(
+                f"{path}: was begun and interrupted: --resume goes on, or delete {self.partial}"
+            )
+        if resume:
+            self._compare(made_from)
+            self.done = self._cut_back()
+        else:
+            replace_durably(self.origin, signed(dict(made_from)))
+        self.file: TextIO = self.partial.open("a", encoding="utf-8", newline="\n")
+        self._journal = self.progress.open("a", encoding="utf-8")
+
+    def _compare(self, made_from: Mapping[str, Any]) -> None:
+        """Refuse to go on with another source, model or options."""
+        begun = read_signed(self.origin, "delete it and begin again")
+        for key, value in made_from.items():
+            if begun.get(key) != value:
+                raise UserError(
+                    f"{self.path}: was begun with {key} {begun.get(key)!r}, not {value!r}: "
+                    f"go on with that, or delete {self.partial}"
+                )
+
+    def _cut_back(self) -> int:
+        """Take away what a kill left of an unfinished block; how many items remain."""
+        size, done, end = self.partial.stat().st_size, 0, 0
+        text = self.progress.read_text(encoding="utf-8") if self.progress.is_file() else ""
+        for line in text.split("\n")[:-1]:  # the last is empty, or torn
+            items, offset = map(int, line.split())
+            if offset <= size:
+                done, end = items, offset
+        with self.partial.open("r+b") as file:
+            file.truncate(end)
+        replace_durably(self.progress, f"{done} {end}\n".encode())
+        return done
+
+    def mark(self, done: int) -> None:
+        """All records of the first `done` items are written."""
+        self.file.flush()
+        print(done, self.file.tell(), file=self._journal, flush=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
+        self.file.close()
+        self._journal.close()
+        if kind is None:
+            self.partial.replace(self.path)
+            self.origin.unlink()
+            self.progress.unlink(missing_ok=True)
+            sync_folder(self.path.parent)
+
+
+def refuse_overwriting(outputs: Mapping[str, Path], inputs: list[Path]) -> None:
+    """Refuse an output that is one of the files that are read, or another output."""
+    seen: dict[Path, str] = {}
+    for flag, path in outputs.items():
+        for given in inputs:
+            if path.exists() and given.exists() and path.samefile(given):
+                raise UserError(f"{flag} {path}: is the input itself: name another file")
+        place = path.resolve()
+        if place in seen:
+            raise UserError(f"{flag} {path}: is written by {seen[place]}, too: name another file")
+        seen[place] = flag
+        if path.is_dir():
+            raise UserError(f"{flag} {path}: is a folder: name a file")
+        if not place.parent.is_dir():
+            raise UserError(f"{flag} {path}: there is no folder {path.parent}")

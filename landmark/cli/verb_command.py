@@ -1,0 +1,375 @@
+"""The commands that the tasks offer: one a verb, for whatever task a run is of."""
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from landmark.cli.flags import Flag, command, flags_of, parameter, read_options, refuse_unfit, union
+from landmark.cli.inputs import Entry, Input, blocks_of, count_items
+from landmark.cli.options import Json
+from landmark.cli.outputs import Printer, ResumableFile, refuse_overwriting
+from landmark.core.configuration import as_values
+from landmark.core.errors import UserError
+from landmark.tasks.card import (
+    CARDS,
+    Card,
+    Failure,
+    Item,
+    Product,
+    Record,
+    Remark,
+    Verb,
+    Written,
+    resolve,
+)
+
+_SHELL = ("run", "texts", "images", "file", "source", "target", "output", "resume", "strict")
+
+
+_RUN = parameter(
+    "run", Annotated[Path, typer.Argument(help="The run directory.", show_default=False)], True
+)
+_TEXTS = parameter(
+    "texts",
+    Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[TEXT]...", help="Texts; none: lines of stdin."),
+    ],
+)
+_IMAGES = parameter(
+    "images", Annotated[list[str], typer.Argument(metavar="IMAGE...", help="Images, or folders.")], True
+)
+_FILE = parameter(
+    "file", Annotated[Path | None, typer.Option(help="Read this file, a text a line; -: stdin.")]
+)
+_SOURCE = parameter(
+    "source",
+    Annotated[
+        Path | None,
+        typer.Option(help="Source sentences, a line each, or a .tsv with both sides; none: stdin."),
+    ],
+)
+_TARGET = parameter("target", Annotated[Path | None, typer.Option(help="Their translations.")])
+_OUTPUT = parameter(
+    "output",
+    Annotated[Path | None, typer.Option(help="With --file: write here, safe from interruptions.")],
+)
+_RESUME = parameter(
+    "resume",
+    Annotated[bool | None, typer.Option("--resume", help="With --output: go on with that file.")],
+)
+_STRICT = parameter(
+    "strict",
+    Annotated[
+        bool | None, typer.Option("--strict", help="Stop at the first input that is at fault.")
+    ],
+)
+_AS_JSON = parameter("as_json", Json)
+_INPUTS = {
+    "texts": [_TEXTS, _FILE, _STRICT],
+    "pairs": [_SOURCE, _TARGET, _STRICT],
+    "images": [_IMAGES, _STRICT],
+    "nothing": [],
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Offer:
+    """A verb of one task."""
+
+    card: Card
+    verb: Verb
+
+    @property
+    def options(self) -> type[Any]:
+        found: type[Any] = resolve(self.verb.options)
+        return found
+
+    @property
+    def open_options(self) -> type[Any]:
+        found: type[Any] = resolve(self.card.open_options)
+        return found
+
+    def flags(self) -> dict[str, Flag]:
+        """All options that fit: the verb's, those of opening a run, and files to write."""
+        products = {
+            _field(product): Flag(_field(product), Path, product.help)
+            for product in self.verb.products
+        }
+        return flags_of(self.options) | flags_of(self.open_options) | products
+
+
+def _field(product: Product) -> str:
+    return product.flag.replace("-", "_")
+
+
+def offers() -> dict[str, list[Offer]]:
+    """Every verb by name, with the tasks that have it."""
+    found: dict[str, list[Offer]] = {}
+    for card in CARDS.values():
+        for name in card.verb_names():
+            verb = card.verb(name)
+            assert verb is not None
+            found.setdefault(name, []).append(Offer(card, verb))
+    return found
+
+
+def build_verb(name: str, its: Sequence[Offer]) -> Any:
+    """The command of a verb, with the union of its tasks' flags."""
+    takes = {offer.verb.takes for offer in its}
+    if len(takes) > 1:
+        raise TypeError(f"{name}: takes {' and '.join(sorted(takes))}: one verb takes one kind")
+    (kind,) = takes
+    known = union([cls for offer in its for cls in (offer.options, offer.open_options)])
+    for offer in its:
+        known |= offer.flags()
+    leading = [_RUN, *_INPUTS[kind]]
+    if kind == "texts" and "output" not in known:
+        leading += [_OUTPUT, _RESUME]
+    texts = list(dict.fromkeys(offer.verb.help for offer in its))
+    return command(
+        lambda given: call_verb(name, its, known, given),
+        name,
+        " ".join(texts),
+        known.values(),
+        [*leading, _AS_JSON],
+    )
+
+
+def call_verb(
+    name: str, its: Sequence[Offer], known: Mapping[str, Flag], given: dict[str, Any]
+) -> None:
+    """Everything that can be refused is refused before weights are loaded."""
+    folder: Path = given.pop("run")
+    run, config, offer = open_for(name, its, folder)
+    where = f"{folder}, a run of task {offer.card.name!r}"
+    refuse_unfit({k: v for k, v in given.items() if k not in _SHELL}, offer.flags(), known, where)
+    options = read_options(offer.options, given)
+    open_options = read_options(offer.open_options, given)
+    read = Input(
+        tuple(given.get("texts") or given.get("images") or ()),
+        given.get("file"),
+        given.get("source"),
+        given.get("target"),
+    )
+    if offer.verb.takes != "nothing":
+        read.check(offer.verb)
+    if offer.verb.check:
+        resolve(offer.verb.check)(config, options, read.is_given)
+    call = Call(offer, run, config, options, open_options, read, given)
+    call.check()
+    call.perform()
+
+
+def open_for(name: str, its: Sequence[Offer], folder: Path) -> tuple[Any, Any, Offer]:
+    """The run, its configuration, and what its task has under a verb's name."""
+    from landmark.engine.run import Run
+    from landmark.tasks.training import load_config
+
+    run = Run.open(folder)
+    task = str(run.read_recipe().get("task"))
+    offer = next((offer for offer in its if offer.card.name == task), None)
+    if offer is None:
+        has = ", ".join(CARDS[task].verb_names()) if task in CARDS else "nothing"
+        raise UserError(f"{folder}: is a run of task {task!r}, which has no {name}: it has {has}")
+    return run, load_config(run), offer
+
+
+@dataclasses.dataclass
+class Call:
+    """One use of a verb: from the items that come in to the records that go out."""
+
+    offer: Offer
+    run: Any
+    config: Any
+    options: Any
+    open_options: Any
+    input: Input
+    given: dict[str, Any]
+
+    @property
+    def verb(self) -> Verb:
+        return self.offer.verb
+
+    def products(self) -> dict[Product, Path]:
+        """The files to write that were asked for."""
+        return {
+            product: self.given[_field(product)]
+            for product in self.verb.products
+            if self.given.get(_field(product))
+        }
+
+    def check(self) -> None:
+        """Refuse outputs that cannot be written, or that would overwrite an input."""
+        output, resume = self.given.get("output"), self.given.get("resume")
+        if resume and not output:
+            raise UserError("--resume goes with --output")
+        products = self.products()
+        if output and not products and not self.input.file:
+            raise UserError("--output goes with --file: stdout has the rest")
+        outputs = {f"--{product.flag}": path for product, path in products.items()}
+        if output:
+            outputs["--output"] = output
+        refuse_overwriting(outputs, [*self.input.files, *paths_in(self.options)])
+        for product, path in products.items():
+            _check_product(product, path)
+
+    def perform(self) -> None:
+        from landmark.cli.progress import showing
+
+        as_json = bool(self.given.get("as_json"))
+        printer = Printer(as_json)
+        with showing(self.verb, printer) as report:
+            opener = resolve(self.offer.card.open or "")
+            pipeline = opener(self.run, self.config, self.open_options, report)
+            if products := self.products():
+                self._write_products(pipeline, products, printer, report)
+            elif output := self.given.get("output"):
+                made_from = self._origin(pipeline, as_json)
+                with ResumableFile(output, made_from, bool(self.given.get("resume"))) as grown:
+                    self._stream(pipeline, Printer(as_json, grown.file), report, grown)
+            else:
+                self._stream(pipeline, printer, report)
+
+    def _stream(
+        self, pipeline: Any, printer: Printer, report: Any, grown: ResumableFile | None = None
+    ) -> None:
+        """Records as they come; each block is answered before the next is asked for."""
+        feed = Feed(self, printer, report, grown)
+        answered = 0
+        for record in self._records(pipeline, feed.blocks(), report):
+            if isinstance(record, Failure):
+                feed.fail(record)
+                continue
+            printer.show(record)
+            printer.flush()
+            answered += not isinstance(record, Remark)
+        feed.conclude(answered)
+
+    def _records(
+        self, pipeline: Any, blocks: Iterator[list[Item]], report: Any
+    ) -> Iterator[Record]:
+        found: Iterator[Record] = resolve(self.verb.run)(pipeline, blocks, self.options, report)
+        return found
+
+    def _write_products(
+        self, pipeline: Any, products: Mapping[Product, Path], printer: Printer, report: Any
+    ) -> None:
+        """Files first: a reader of stdout who leaves early must not cost them."""
+        feed = Feed(self, printer, report, None, keeps=True)
+        records: list[Record] = []
+        for record in self._records(pipeline, feed.blocks(), report):
+            if isinstance(record, Failure):
+                feed.fail(record)
+            else:
+                records.append(record)
+        for product, path in products.items():
+            resolve(product.write)(pipeline, records, self.options, path)
+        if not any(product.replaces_output for product in products):
+            for record in records:
+                printer.show(record)
+        if not printer.as_json:
+            for path in products.values():
+                printer.show(Written(path))
+        feed.conclude(len(records))
+
+    def _origin(self, pipeline: Any, as_json: bool) -> dict[str, Any]:
+        """All that a resumable output depends on."""
+        from landmark.data.text_file import digest_file
+        from landmark.engine.checkpoint import checkpoint_digest
+
+        checkpoints = getattr(pipeline, "checkpoints", (pipeline.checkpoint,))
+        assert self.input.file is not None
+        return {
+            "file": digest_file(self.input.file),
+            "run": str(self.run.folder.resolve()),
+            "weights": [checkpoint_digest(folder) for folder in checkpoints],
+            "options": repr(as_values(self.options)),
+            "opened": repr({k: v for k, v in as_values(self.open_options).items() if k != "device"}),
+            "files": [digest_file(path) for path in paths_in(self.options) if path.is_file()],
+            "json": as_json,
+        }
+
+
+class Feed:
+    """Gives a verb its items block by block, and answers for those that cannot be read."""
+
+    def __init__(
+        self,
+        call: Call,
+        printer: Printer,
+        report: Any,
+        grown: ResumableFile | None,
+        keeps: bool = False,
+    ) -> None:
+        self.call, self.printer, self.report, self.grown = call, printer, report, grown
+        self.keeps = keeps
+        self.strict = bool(call.given.get("strict"))
+        self.is_typed = bool(call.input.arguments)
+        self.faults: list[Failure] = []
+        self.done = grown.done if grown else 0
+
+    def blocks(self) -> Iterator[list[Item]]:
+        """Blocks of good items; when the next is asked for, the former is answered."""
+        total = count_items(self.call.verb, self.call.input)
+        for block in blocks_of(self.call.verb, self.call.input, self.done):
+            good: list[Item] = []
+            for entry in block:
+                if isinstance(entry, Failure):
+                    if good:
+                        yield good
+                        good = []
+                    self.fail(entry)
+                else:
+                    good.append(entry)
+            if good:
+                yield good
+            self._count(block, total)
+
+    def _count(self, block: Sequence[Entry], total: int | None) -> None:
+        self.done += len(block)
+        if self.grown:
+            self.grown.mark(self.done)
+        self.report(
+            {"kind": "progress", "done": self.done, "total": total, "unit": self.call.verb.unit}
+        )
+
+    def fail(self, failure: Failure) -> None:
+        """Skip an input; one that was typed is an error in the end."""
+        if self.strict:
+            raise UserError(failure.reason)
+        self.faults.append(failure)
+        if not self.is_typed:
+            if self.keeps:
+                self.printer.show(Remark(f"warning: {failure.reason}: skipped"))
+            else:
+                self.printer.skip(failure)
+
+    def conclude(self, answered: int) -> None:
+        """An error if nothing could be answered, or if what was typed is at fault."""
+        if self.faults and (self.is_typed or not answered):
+            more = f" (and {len(self.faults) - 1} more)" if len(self.faults) > 1 else ""
+            raise UserError(f"{self.faults[0].reason}{more}")
+
+
+def paths_in(options: Any) -> list[Path]:
+    """The files that options name."""
+    found: list[Path] = []
+    for field in dataclasses.fields(options):
+        value = getattr(options, field.name)
+        values = value if isinstance(value, tuple) else (value,)
+        found += [one for one in values if isinstance(one, Path)]
+    return found
+
+
+def _check_product(product: Product, path: Path) -> None:
+    if not product.suffixes:
+        from landmark.figures.figure import check_place
+
+        check_place(path)
+    elif path.suffix not in product.suffixes:
+        wanted = " or ".join(product.suffixes)
+        raise UserError(f"--{product.flag} {path}: name a {wanted} file")
