@@ -32,27 +32,3 @@ def test_training_is_timed_beside_torchs_transformer(tmp_path):
     rows = {line.split()[0] for line in printed.splitlines() if line.strip()}
     assert {"landmark", "torch.nn.Transformer"} <= rows
     assert "in matrix products" in printed
-
-
-def test_search_settings_are_scored_as_the_package_would_search(
-    tiny, tmp_path, monkeypatch, capsys
-):
-    """Its own translations as references: one setting finds all of them, others do not."""
-    from benchmarks import translation_search
-    from landmark.pipelines.loading import load
-    from landmark.pipelines.translation.evaluation import split_pairs
-    from landmark.recipes.training import train
-
-    settings = [*tiny, "data.both_ways=true", "trainer.max_steps=250", "schedule.rate=0.01"]
-    run = train("transformer-embedded", tmp_path / "run", settings).folder
-    pipeline = load(run)
-    sources = [source for source, _ in split_pairs(pipeline, "test")[:30]]
-    found = pipeline.translate(sources, beam=4, length_penalty=0.6, channel=2.0)
-    pairs = [(source, result.text) for source, result in zip(sources, found, strict=True)]
-    monkeypatch.setattr(translation_search, "split_pairs", lambda pipeline, split: pairs)
-    words = ["--beam", "4", "--penalties", "0.6", "--channels", "0,2"]
-    monkeypatch.setattr(sys, "argv", ["search", str(run), *words])
-    translation_search.main()
-    plain, same = (line.split() for line in capsys.readouterr().out.splitlines()[-2:])
-    assert [float(cell) for cell in same] == [2, 100, 1]
-    assert float(plain[1]) < 100

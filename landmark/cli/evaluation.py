@@ -8,20 +8,16 @@ import typer
 
 from landmark.cli.image.evaluation import evaluate_images
 from landmark.cli.options import (
-    Back,
     Beam,
-    Channel,
     Checkpoint,
     Device,
     Ensemble,
     Json,
     LengthPenalty,
-    Readings,
     RunFolder,
     To,
 )
 from landmark.cli.translation.evaluation import Options, evaluate_translator
-from landmark.cli.translation.neighbour import Count, Share, Temperature, read_neighbours
 from landmark.cli.translation.sentences import Reference, Source
 from landmark.cli.understanding.evaluation import evaluate_understanding
 from landmark.core.errors import UserError
@@ -59,12 +55,6 @@ def evaluate(
     ] = None,
     beam: Beam = None,
     length_penalty: LengthPenalty = None,
-    channel: Channel = None,
-    back: Back = None,
-    readings: Readings = None,
-    neighbours: Count = None,
-    neighbour_share: Share = None,
-    neighbour_temperature: Temperature = None,
     ensemble: Ensemble = None,
     engine: Annotated[
         str,
@@ -102,9 +92,8 @@ def evaluate(
     _refuse(
         task,
         {"--source": source, "--reference": reference, "--join": join, "--beam": beam,
-         "--length-penalty": length_penalty, "--channel": channel, "--back": back,
-         "--readings": readings, "--neighbours": neighbours, "--ensemble": ensemble,
-         "--against": against, "--to": to, "--by-length": by_length, "--output": output},
+         "--length-penalty": length_penalty, "--ensemble": ensemble, "--against": against,
+         "--to": to, "--by-length": by_length, "--output": output},
         {"--ten-crop": ten_crop, "--strict": strict, "--confusion": confusion},
         {"--file": file},
     )  # fmt: skip
@@ -115,11 +104,9 @@ def evaluate(
     elif task == "understanding":
         evaluate_understanding(run, split, file, bootstrap, as_json, checkpoint, device)
     else:
-        asked = read_neighbours(neighbours, neighbour_share, neighbour_temperature)
         options = Options(
-            split, source, reference, join, beam, length_penalty, channel, back, readings, asked,
-            ensemble, engine, against, test, bootstrap, by_length, bin_words, to, output, as_json,
-            checkpoint, device,
+            split, source, reference, join, beam, length_penalty, ensemble, engine, against, test,
+            bootstrap, by_length, bin_words, to, output, as_json, checkpoint, device,
         )  # fmt: skip
         evaluate_translator(run, options)
 

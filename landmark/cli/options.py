@@ -17,13 +17,6 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 LengthPenalty = Annotated[
     float | None, typer.Option(min=0.0, help="0 prefers short translations, more longer ones.")
 ]
-Channel = Annotated[
-    float | None, typer.Option(min=0.0, help="How much it counts that a translation leads back.")
-]
-Back = Annotated[Path | None, typer.Option(help="A run of the other direction, for --channel.")]
-Readings = Annotated[
-    int | None, typer.Option(min=1, help="In how many ways to cut a source into subwords.")
-]
 Ensemble = Annotated[
     list[Path] | None,
     typer.Option(help="Another run of the same vocabulary to average with; repeatable."),

@@ -58,17 +58,6 @@ class TranslationBatch(Batch):
     def num_tokens(self) -> int:
         return self.target_packing.num_tokens
 
-    def twice(self) -> Self:
-        """The same pairs once more behind themselves."""
-        return dataclasses.replace(
-            self,
-            source=self.source.repeat(2),
-            source_packing=self.source_packing.repeated(2),
-            target=self.target.repeat(2),
-            labels=self.labels.repeat(2),
-            target_packing=self.target_packing.repeated(2),
-        )
-
 
 @dataclass
 class TextBatch(Batch):

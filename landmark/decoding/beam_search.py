@@ -24,11 +24,6 @@ class SearchConfig:
     """Hypotheses kept for each sentence; 1 is greedy."""
     length_penalty: Annotated[float, Field(ge=0)] = 0.6
     """alpha: 0 prefers short translations, larger values longer ones."""
-    channel: Annotated[float, Field(ge=0)] = 0.0
-    """Weight of log P(source | translation) in the last ranking; needs data.both_ways."""
-    readings: Annotated[int, Field(ge=1)] = 1
-    """In how many ways a source is cut into subwords, to average what each makes the model say;
-    more than one needs batches.split."""
     max_ratio: Annotated[float, Field(gt=0)] = 2.0
     """Longest translation: this many times the source's tokens …"""
     max_extra: Annotated[int, Field(ge=1)] = 20

@@ -15,5 +15,3 @@ class Request:
     """Tokens that the translation must begin with."""
     phrases: tuple[tuple[int, ...], ...] = ()
     """Runs of tokens that the translation must hold, in any order."""
-    readings: tuple[tuple[int, ...], ...] = ()
-    """The source cut into other tokens: what is said to all of them is averaged."""

@@ -33,10 +33,6 @@ class Packing:
             return self
         return Packing(self.lengths.to(device), self.max_length, self.num_tokens)
 
-    def repeated(self, times: int) -> "Packing":
-        """The packing of these sequences, one set behind the other."""
-        return Packing(self.lengths.repeat(times), self.max_length, self.num_tokens * times)
-
     @property
     def is_full(self) -> bool:
         """Whether every sequence has the full length, so that packing is only a reshape."""

@@ -3,9 +3,6 @@
 Logits of a whole batch are the largest tensor of a small translation model (tokens x vocabulary).
 Here a chunk's logits are turned into their own gradient in place, multiplied into the gradients of
 the hidden states and of the weight, and forgotten, so memory does not grow with the batch.
-
-The same for R-Drop (Liang et al. 2021, arXiv 2106.14448): two passes over the same tokens, each
-with its own dropout, are trained to agree.
 """
 
 from typing import Any, NamedTuple
@@ -31,14 +28,12 @@ def projected_cross_entropy(
     weight: Tensor,
     labels: Tensor,
     label_smoothing: float = 0.0,
-    consistency: float = 0.0,
     bias: Tensor | None = None,
 ) -> ProjectionLoss:
     """Cross-entropy of softmax(hidden @ weight.T + bias) against labels, summed over tokens.
 
-    Smoothing spreads `label_smoothing` of the target evenly over the vocabulary. With
-    `consistency` a, the second half of hidden and labels is the first once more, and the loss has
-    a/2 (KL(p || q) + KL(q || p)) for each token. Only `loss_sum` carries a gradient.
+    Smoothing spreads `label_smoothing` of the target evenly over the vocabulary. Only `loss_sum`
+    carries a gradient.
     hidden: (N, D), weight: (V, D), labels: (N,), bias: (V,)
     """
     if bias is not None:  # a bias is the weight of an input that is always 1
@@ -49,9 +44,7 @@ def projected_cross_entropy(
         hidden, weight = hidden.to(dtype), weight.to(dtype)
     # Asked here: inside a Function's forward, gradients are always off.
     learning = torch.is_grad_enabled() and (hidden.requires_grad or weight.requires_grad)
-    return ProjectionLoss(
-        *_ChunkedLoss.apply(hidden, weight, labels, label_smoothing, consistency, learning)
-    )
+    return ProjectionLoss(*_ChunkedLoss.apply(hidden, weight, labels, label_smoothing, learning))
 
 
 def token_losses(
@@ -77,41 +70,27 @@ def token_losses(
 class _ChunkedLoss(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any,
-        hidden: Tensor,
-        weight: Tensor,
-        labels: Tensor,
-        smoothing: float,
-        consistency: float,
-        learning: bool,
+        ctx: Any, hidden: Tensor, weight: Tensor, labels: Tensor, smoothing: float, learning: bool
     ) -> tuple[Tensor, Tensor, Tensor]:
         # Sums over many chunks are kept in single precision at least, whatever the inputs have.
         dtype = torch.float64 if hidden.dtype == torch.float64 else torch.float32
         sums = torch.zeros(3, dtype=dtype, device=hidden.device)
         hidden_gradient = torch.empty_like(hidden) if learning else None
         weight_gradient = torch.zeros_like(weight, dtype=dtype) if learning else None
-        passes = 2 if consistency else 1
-        length = len(hidden) // passes
-        rows = max(1, _CHUNK_ELEMENTS // (passes * weight.shape[0]))
-        buffer = hidden.new_empty(passes, min(rows, length), len(weight))
-        for start in range(0, length, rows):
-            stop = min(start + rows, length)
-            parts = [
-                slice(start + first, stop + first) for first in range(0, passes * length, length)
-            ]
-            logits = [
-                torch.mm(hidden[part], weight.T, out=room[: stop - start]).to(dtype)
-                for part, room in zip(parts, buffer, strict=True)
-            ]
-            sums += _measure(logits, labels[parts[0]], smoothing, consistency)
+        rows = max(1, _CHUNK_ELEMENTS // weight.shape[0])
+        buffer = hidden.new_empty(min(rows, len(hidden)), len(weight))
+        for start in range(0, len(hidden), rows):
+            part = slice(start, start + rows)
+            tokens = len(labels[part])
+            logits = torch.mm(hidden[part], weight.T, out=buffer[:tokens]).to(dtype)
+            sums += _measure(logits, labels[part], smoothing)
             if hidden_gradient is not None and weight_gradient is not None:
-                for part, chunk in zip(parts, logits, strict=True):
-                    gradient = chunk.to(hidden.dtype)  # _measure turned the logits into this
-                    torch.mm(gradient, weight, out=hidden_gradient[part])
-                    if hidden.dtype == dtype:
-                        weight_gradient.addmm_(gradient.T, hidden[part])
-                    else:
-                        weight_gradient += gradient.T @ hidden[part]
+                gradient = logits.to(hidden.dtype)  # _measure turned the logits into this
+                torch.mm(gradient, weight, out=hidden_gradient[part])
+                if hidden.dtype == dtype:
+                    weight_gradient.addmm_(gradient.T, hidden[part])
+                else:
+                    weight_gradient += gradient.T @ hidden[part]
         # The even part of the target, e/V, is the same everywhere: it needs no pass over logits.
         total_hidden, mean_weight = hidden.sum(0, dtype=dtype), weight.mean(0, dtype=dtype)
         sums[0] -= smoothing * (total_hidden * mean_weight).sum()
@@ -131,46 +110,20 @@ class _ChunkedLoss(torch.autograd.Function):
         return (
             hidden_gradient * scale.to(hidden_gradient.dtype),
             weight_gradient * scale.to(weight_gradient.dtype),
-            *[None] * 4,
+            *[None] * 3,
         )
 
 
-def _measure(passes: list[Tensor], labels: Tensor, smoothing: float, consistency: float) -> Tensor:
+def _measure(logits: Tensor, labels: Tensor, smoothing: float) -> Tensor:
     """The three sums of a chunk, and in place of logits d loss_sum / d logits; neither with e/V."""
-    difference = passes[0] - passes[1] if consistency else None
-    sums, normalizers = [], []
-    for logits in passes:
-        label_logits = logits.gather(1, labels[:, None])[:, 0]
-        peak = logits.amax(1)
-        probabilities = torch.softmax(logits, 1, out=logits)
-        # The largest of exp(logit - peak) / sum is 1 / sum.
-        log_normalizer = peak - probabilities.amax(1).log()
-        nll = (log_normalizer - label_logits).sum()
-        # Smoothed target q = (1 - e) onehot + e/V: loss = log Z - sum_v q_v logit_v.
-        loss = nll + smoothing * label_logits.sum()
-        sums.append(torch.stack((loss, nll, (label_logits == peak).sum().to(nll.dtype))))
-        normalizers.append(log_normalizer)
-    total = torch.stack(sums).sum(0)
-    if difference is not None:
-        difference -= (normalizers[0] - normalizers[1])[:, None]
-        total[0] += consistency / 2 * _agree(passes[0], passes[1], difference, consistency / 2)
+    label_logits = logits.gather(1, labels[:, None])[:, 0]
+    peak = logits.amax(1)
+    probabilities = torch.softmax(logits, 1, out=logits)
+    # The largest of exp(logit - peak) / sum is 1 / sum.
+    log_normalizer = peak - probabilities.amax(1).log()
+    nll = (log_normalizer - label_logits).sum()
+    # Smoothed target q = (1 - e) onehot + e/V: loss = log Z - sum_v q_v logit_v.
+    loss = nll + smoothing * label_logits.sum()
     # d loss / d logits = softmax - q
-    tokens = torch.arange(len(labels), device=labels.device)
-    for gradient in passes:
-        gradient[tokens, labels] -= 1 - smoothing
-    return total
-
-
-def _agree(p: Tensor, q: Tensor, log_ratio: Tensor, weight: float) -> Tensor:
-    """Sum of KL(p || q) + KL(q || p); `weight` times its gradient is added to p and q in place.
-
-    With r = log p - log q, the gradient for p's logits is p (r - KL(p || q)) + p - q.
-    """
-    gradient_p, gradient_q = p * log_ratio, q * log_ratio
-    forward, backward = gradient_p.sum(1), -gradient_q.sum(1)
-    gradient_p.addcmul_(p, forward[:, None], value=-1)
-    gradient_q.addcmul_(q, backward[:, None])
-    apart = torch.sub(p, q, out=log_ratio)
-    p.add_(gradient_p.add_(apart), alpha=weight)
-    q.sub_(gradient_q.add_(apart), alpha=weight)
-    return (forward + backward).sum()
+    probabilities[torch.arange(len(labels), device=labels.device), labels] -= 1 - smoothing
+    return torch.stack((loss, nll, (label_logits == peak).sum().to(nll.dtype)))

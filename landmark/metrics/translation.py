@@ -90,20 +90,6 @@ def score_translations(
     return [*scores, _exact_match(same, len(references), resamples)]
 
 
-def sentence_bleu(hypotheses: Sequence[str], references: Sequence[str]) -> list[float]:
-    """BLEU of single sentences of words with spaces between them, from 0 to 1.
-
-    One is added to the counts of 2- to 4-grams (Lin and Och 2004), or most would have none.
-    """
-    metric = BLEU(
-        tokenize="none", smooth_method="add-k", smooth_value=1, effective_order=True, force=True
-    )
-    return [
-        metric.sentence_score(hypothesis, [reference]).score / 100
-        for hypothesis, reference in zip(hypotheses, references, strict=True)
-    ]
-
-
 def score_by_length(
     sources: Sequence[str],
     hypotheses: Sequence[str],

@@ -55,16 +55,8 @@ class TranslationModel(nn.Module, ABC):
         """Read the source, and make room for up to `max_length` steps of decoding."""
 
     @abstractmethod
-    def advance(self, tokens: Tensor, state: Any) -> Tensor:
-        """Hidden states of the token after these, the newest of each row. (R,) -> (R, D)"""
-
     def step(self, tokens: Tensor, state: Any) -> Tensor:
-        """Logits of the token after these. (R,) -> (R, V)"""
-        return self.say(self.advance(tokens, state))
-
-    def say(self, hidden: Tensor) -> Tensor:
-        """Logits for a search: -inf for what is never said. (R, D) -> (R, V)"""
-        return self.logits(hidden)
+        """Logits of the token after these, the newest of each row. (R,) -> (R, V)"""
 
     def logits(self, hidden: Tensor) -> Tensor:
         """(N, D) -> (N, V)"""

@@ -5,8 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Annotated
 
 import torch
-from pydantic import Field, model_validator
-from torch import Tensor
+from pydantic import Field
 
 from landmark.core.configuration import settings
 from landmark.core.turn import Objective, Turn
@@ -22,24 +21,10 @@ class TranslationConfig:
 
     label_smoothing: Annotated[float, Field(ge=0, lt=1)] = 0.1
     """Share of the target probability spread over the whole vocabulary."""
-    consistency: Annotated[float, Field(ge=0)] = 0.0
-    """R-Drop: weight of the divergence of two passes with different dropout; 5 in its paper."""
-    consistency_from: Annotated[int, Field(ge=0)] = 0
-    """The step from which R-Drop is on; each of its steps costs two."""
     own_words: Annotated[float, Field(ge=0, le=1)] = 0.0
     """Scheduled sampling: in the end, so large a share of target inputs is the model's own."""
     own_words_steps: Annotated[int, Field(ge=1)] = 1
     """Steps over which that share grows from nothing in a straight line."""
-    risk: Annotated[float, Field(ge=0, le=1)] = 0.0
-    """Minimum-risk training: the share of the loss that is a sentence's expected 1 - BLEU."""
-    candidates: Annotated[int, Field(ge=2)] = 5
-    """How many translations of each sentence that expectation is taken over."""
-
-    @model_validator(mode="after")
-    def _risk_stands_alone(self) -> "TranslationConfig":
-        if self.risk and (self.consistency or self.own_words):
-            raise ValueError("risk cannot be had together with consistency or own_words")
-        return self
 
 
 class TranslationObjective(Objective):
@@ -53,10 +38,7 @@ class TranslationObjective(Objective):
         config = self.config
         if share := config.own_words * min(1.0, step / config.own_words_steps):
             batch = self._with_own_words(batch, share)
-        consistency = config.consistency if step >= config.consistency_from else 0.0
-        if consistency:
-            batch = batch.twice()
-        loss = self._loss(batch, config.label_smoothing, consistency)
+        loss = self._loss(batch, config.label_smoothing)
         metrics = {"nll": loss.nll_sum, "accuracy": loss.correct}
         yield Turn("model", loss.loss_sum, batch.num_tokens, metrics)
 
@@ -74,16 +56,7 @@ class TranslationObjective(Objective):
         inputs = mix_in_own_words(self.model, state, batch.target, packing, share)
         return dataclasses.replace(batch, target=inputs)
 
-    def _loss(
-        self, batch: TranslationBatch, smoothing: float, consistency: float = 0.0
-    ) -> ProjectionLoss:
+    def _loss(self, batch: TranslationBatch, smoothing: float) -> ProjectionLoss:
         hidden = self.model(batch.source, batch.source_packing, batch.target, batch.target_packing)
-        return self._compare(hidden, batch.labels, smoothing, consistency)
-
-    def _compare(
-        self, hidden: Tensor, labels: Tensor, smoothing: float, consistency: float = 0.0
-    ) -> ProjectionLoss:
         output = self.model.output
-        return projected_cross_entropy(
-            hidden, output.weight, labels, smoothing, consistency, output.bias
-        )
+        return projected_cross_entropy(hidden, output.weight, batch.labels, smoothing, output.bias)

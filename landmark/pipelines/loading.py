@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any, Literal, overload
 
 from landmark.core.errors import UserError
-from landmark.decoding.neighbour import NeighbourConfig, Neighbours
 from landmark.engine.run import Run
 from landmark.pipelines.filling import FillingPipeline
 from landmark.pipelines.generation import GenerationPipeline
@@ -13,7 +12,6 @@ from landmark.pipelines.image.classification import ClassificationPipeline
 from landmark.pipelines.image.engine import COMPILED, TorchEngine
 from landmark.pipelines.image.exported import ONNX, load_onnx
 from landmark.pipelines.translation.exported import load_engine
-from landmark.pipelines.translation.neighbour import Report, read_training_pairs
 from landmark.pipelines.translation.translation import TranslationPipeline
 from landmark.pipelines.understanding import UnderstandingPipeline
 from landmark.recipes.image_classification import ImageClassificationRun
@@ -53,9 +51,6 @@ def load(
     *,
     ensemble: Sequence[Folder] = (),
     engine: str = "torch",
-    back: Folder | None = None,
-    neighbours: NeighbourConfig | None = None,
-    report: Report = ...,
     task: Literal["translation"],
 ) -> TranslationPipeline: ...
 
@@ -109,9 +104,6 @@ def load(
     *,
     ensemble: Sequence[Folder] = (),
     engine: str = "torch",
-    back: Folder | None = None,
-    neighbours: NeighbourConfig | None = None,
-    report: Report = ...,
 ) -> Any: ...
 
 
@@ -122,25 +114,16 @@ def load(
     *,
     ensemble: Sequence[Folder] = (),
     engine: str = "torch",
-    back: Folder | None = None,
-    neighbours: NeighbourConfig | None = None,
-    report: Report = lambda count: None,
     task: str | None = None,
 ) -> Any:
     """Open a trained run; `checkpoint`: averaged, best, latest or a step (default: first there).
 
     What comes out is what the run was trained for; with a `task`, nothing else may.
     Translation: with an `ensemble` of other runs their probabilities are averaged; an `engine`
-    other than torch searches with the run's export (see `landmark export`); a run of the other
-    direction, `back`, tells whether translations lead back (search.channel); with `neighbours`,
-    what was said in like places of the training pairs counts, too: they are read first, and
-    `report` is told of it. Images have onnx, too, and compiled: a minute or two of waiting, then
-    faster.
+    other than torch searches with the run's export (see `landmark export`). Images have onnx, too,
+    and compiled: a minute or two of waiting, then faster.
     """
     opened, config = _open(run, task)
-    if (back or neighbours) and not isinstance(config, TranslationRun):
-        lacks = "way back" if back else "neighbours"
-        raise UserError(f"{run}: is a run of task {config.task!r}, which has no {lacks}")
     if isinstance(config, ImageClassificationRun):
         if ensemble or engine not in ("torch", COMPILED, ONNX):
             raise UserError(f"{run}: images are named by one network, with torch, compiled or onnx")
@@ -153,27 +136,14 @@ def load(
     pipeline = TranslationPipeline(opened, config, checkpoint, device)
     if ensemble and engine != "torch":
         raise UserError("an ensemble is searched with torch: leave out --engine")
-    if neighbours and engine != "torch":
-        raise UserError("neighbours are asked by torch: leave out --engine")
-    others = [load(other, device=device, task="translation") for other in ensemble]
-    for other in others:
-        _check_alike(pipeline, other)
-    if neighbours:
-        pipeline.use([_with_neighbours(its, neighbours, report) for its in (pipeline, *others)])
-    elif others:
+    if ensemble:
+        others = [load(other, device=device, task="translation") for other in ensemble]
+        for other in others:
+            _check_alike(pipeline, other)
         pipeline.use([pipeline.model, *(other.model for other in others)])
-    if back:
-        pipeline.look_back_with(load(back, device=device, task="translation"))
     if engine != "torch":
         pipeline.engine = load_engine(run, engine, checkpoint=checkpoint)
     return pipeline
-
-
-def _with_neighbours(
-    pipeline: TranslationPipeline, asked: NeighbourConfig, report: Report
-) -> Neighbours:
-    """A run's model that remembers what it was taught."""
-    return Neighbours(pipeline.model, read_training_pairs(pipeline, report), asked)
 
 
 def _load_classifier(
@@ -209,7 +179,7 @@ def _check_alike(one: TranslationPipeline, other: TranslationPipeline) -> None:
             f"{other.run.folder}: has another vocabulary than {one.run.folder}: an ensemble needs "
             "runs of one tokenizer (train with tokenizer.file=RUN/tokenizer.json)"
         )
-    for name in ("tokenizer.form", "data.languages", "data.tags", "data.back"):
+    for name in ("tokenizer.form", "data.languages", "data.tags"):
         group, _, key = name.partition(".")
         values = [getattr(getattr(p.config, group), key) for p in (one, other)]
         if values[0] != values[1]:

@@ -39,11 +39,6 @@ def adopt(config: "TranslationRun") -> "TranslationRun":
             f"{run}: translates {_direction(old)}, not {_direction(config)}: "
             "fine-tuning keeps the languages (data.source_language, data.target_languages)"
         )
-    if config.data.back and not old.data.back:
-        raise UserError(
-            f"{run}: has learnt one way, and its vocabulary has no tag for the other: leave out "
-            "data.both_ways, or begin from a run that has it"
-        )
     model = take_shape(old.model, config.model)
     tokenizer = dataclasses.replace(
         config.tokenizer, file=str(Path(run) / "tokenizer.json"), form=old.tokenizer.form

@@ -12,10 +12,10 @@ from landmark.core.errors import UserError
 from landmark.data.foreign.sentencepiece import load_subwords
 from landmark.data.shards import TokenStore
 from landmark.data.tokenizer import TokenizerConfig
+from landmark.data.translation.bpe_dropout import BpeDropout
 from landmark.data.translation.pairs import BatchConfig, PairSamples
 from landmark.data.translation.parallel_text import ParallelTextConfig
 from landmark.data.translation.preparation import data_digest, prepare_translation
-from landmark.data.translation.splitting import SubwordSplitter
 from landmark.decoding.beam_search import SearchConfig
 from landmark.engine.settings import TrainerConfig
 from landmark.engine.trainer import Report
@@ -23,7 +23,6 @@ from landmark.layers.packing import Packing
 from landmark.models.recurrent.seq2seq import Seq2seq, Seq2seqConfig
 from landmark.models.transformer.translator import TransformerConfig, Translator
 from landmark.models.translation import TranslationModel
-from landmark.objectives.minimum_risk import Language, MinimumRiskObjective
 from landmark.objectives.translation import TranslationConfig, TranslationObjective
 from landmark.optim.schedule import ScheduleConfig
 from landmark.recipes.assembly import assemble_one
@@ -48,20 +47,6 @@ class TranslationRun(RunConfig):
     objective: TranslationConfig = dataclasses.field(default_factory=TranslationConfig)
     batches: BatchConfig = dataclasses.field(default_factory=BatchConfig)
     search: SearchConfig = dataclasses.field(default_factory=SearchConfig)
-
-    @model_validator(mode="after")
-    def _knows_the_way_back(self) -> "TranslationRun":
-        if self.search.channel and not self.data.both_ways:
-            raise ValueError("search.channel needs a model of both ways: data.both_ways=true")
-        return self
-
-    @model_validator(mode="after")
-    def _can_read_in_pieces(self) -> "TranslationRun":
-        if self.search.readings > 1 and not self.batches.split:
-            raise ValueError(
-                "search.readings needs a model that met words in pieces: batches.split"
-            )
-        return self
 
     @model_validator(mode="after")
     def _can_be_sharded(self) -> "TranslationRun":
@@ -111,11 +96,9 @@ def assemble(config: TranslationRun, folder: Path, device: torch.device) -> Asse
     model = build_model(config.model).to(device)
     if config.init_from:
         load_initial(model, folder)
-    splitter = None
-    if config.batches.split:
-        splitter = SubwordSplitter(
-            tokenizer.merges(), len(tokenizer), config.batches.split, config.model.max_length - 1
-        )
+    dropout, longest = None, config.model.max_length - 1
+    if probability := config.batches.bpe_dropout:
+        dropout = BpeDropout(tokenizer.merges(), len(tokenizer), probability, longest)
     training, validation = (
         PairSamples(
             TokenStore(folder / "data" / split, verify=True),
@@ -124,14 +107,11 @@ def assemble(config: TranslationRun, folder: Path, device: torch.device) -> Asse
             tokenizer.begin,
             tokenizer.end,
             shuffle=split == "train",
-            splitter=splitter if split == "train" else None,
+            bpe_dropout=dropout if split == "train" else None,
         )
         for split in ("train", "valid")
     )
     objective = TranslationObjective(model, config.objective)
-    if config.objective.risk:
-        language = Language(tokenizer.begin, tokenizer.end, tokenizer.decode)
-        objective = MinimumRiskObjective(model, config.objective, language, config.search)
     return assemble_one(config, model, objective, training, validation)
 
 

@@ -1,9 +1,11 @@
 import pytest
 import torch
+import torch.nn.functional as F
 
 from landmark.data.batch import TranslationBatch
 from landmark.data.translation.pairs import collate_pairs
 from landmark.models.transformer.translator import TransformerConfig, Translator
+from landmark.objectives import translation
 from landmark.objectives.translation import TranslationConfig, TranslationObjective
 
 PAIRS = [([5, 6, 7], [8, 9]), ([5, 8], [4, 4, 4, 6]), ([9], [7])]
@@ -13,7 +15,7 @@ def batch() -> TranslationBatch:
     return collate_pairs([source for source, _ in PAIRS], [target for _, target in PAIRS], 1, 2)
 
 
-def objective(dropout: float, **config: float) -> TranslationObjective:
+def objective(**config: float) -> TranslationObjective:
     torch.manual_seed(0)
     model = Translator(
         TransformerConfig(
@@ -23,49 +25,39 @@ def objective(dropout: float, **config: float) -> TranslationObjective:
             num_heads=2,
             encoder_layers=1,
             decoder_layers=1,
-            dropout=dropout,
+            dropout=0.0,
             max_length=16,
         )
     )
     return TranslationObjective(model.train(), TranslationConfig(**config))
 
 
-def test_two_passes_without_dropout_agree_and_give_the_plain_loss_twice() -> None:
-    (plain,) = objective(0.0).turns(batch(), 1)
-    (twice,) = objective(0.0, consistency=5.0).turns(batch(), 1)
-    assert twice.weight == 2 * plain.weight == 20
-    torch.testing.assert_close(twice.loss_sum, 2 * plain.loss_sum)
-    for name, value in plain.metrics.items():
-        torch.testing.assert_close(twice.metrics[name], 2 * value)
+def test_the_loss_is_the_smoothed_cross_entropy_of_the_target_tokens() -> None:
+    its, pairs = objective(label_smoothing=0.2), batch()
+    (turn,) = its.turns(pairs, 1)
+    hidden = its.model(pairs.source, pairs.source_packing, pairs.target, pairs.target_packing)
+    logits = its.model.logits(hidden)
+    expected = F.cross_entropy(logits, pairs.labels, label_smoothing=0.2, reduction="sum")
+    torch.testing.assert_close(turn.loss_sum, expected)
+    assert turn.weight == 10
 
 
-def test_two_passes_with_dropout_are_punished_for_their_difference() -> None:
-    weak, strong = (
-        next(objective(0.5, consistency=weight).turns(batch(), 1)) for weight in (1e-9, 5.0)
-    )
-    assert weak.metrics["nll"] == strong.metrics["nll"]  # the same draws of dropout
-    assert strong.loss_sum > weak.loss_sum + 0.01
+def test_validation_is_without_smoothing() -> None:
+    plain, smoothed = (objective(label_smoothing=s).measure(batch()) for s in (0.0, 0.3))
+    assert plain == smoothed
+    (turn,) = objective(label_smoothing=0.0).turns(batch(), 1)
+    assert plain["loss"] == (pytest.approx(turn.loss_sum.item()), 10)
 
 
-@pytest.mark.parametrize(("step", "passes"), [(1, 1), (9, 1), (10, 2), (11, 2)])
-def test_the_second_pass_begins_at_the_step_that_was_asked_for(step: int, passes: int) -> None:
-    (turn,) = objective(0.1, consistency=5.0, consistency_from=10).turns(batch(), step)
-    assert turn.weight == passes * 10
+def test_the_share_of_own_words_grows_over_its_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    shares = []
 
+    def mix(model, state, target, packing, share):
+        shares.append(share)
+        return target
 
-def test_validation_is_one_pass() -> None:
-    plain, twice = (objective(0.0, consistency=c).measure(batch()) for c in (0.0, 5.0))
-    assert plain == twice
-    assert plain["loss"][1] == 10
-
-
-def test_a_batch_twice_is_two_batches_behind_each_other() -> None:
-    one = batch()
-    two = one.twice()
-    for name in ("source", "target", "labels"):
-        assert torch.equal(getattr(two, name), torch.cat([getattr(one, name)] * 2))
-    for side in ("source_packing", "target_packing"):
-        before, after = getattr(one, side), getattr(two, side)
-        assert torch.equal(after.lengths, torch.cat([before.lengths] * 2))
-        assert after.num_tokens == 2 * before.num_tokens
-        assert torch.equal(after.positions, torch.cat([before.positions] * 2))
+    monkeypatch.setattr(translation, "mix_in_own_words", mix)
+    its = objective(own_words=0.5, own_words_steps=10)
+    for step in (1, 5, 10, 30):
+        list(its.turns(batch(), step))
+    assert shares == [0.05, 0.25, 0.5, 0.5]

@@ -89,7 +89,6 @@ def test_a_fine_tuning_goes_on_without_the_run_it_began_from(own, tiny_run, tmp_
         ("init_from=nowhere", "nowhere: there is no such run"),
         ("data.reverse=true", "translates from en into de, not from de into en"),
         ("data.target_languages=[fr]", "translates from en into de, not from en into fr"),
-        ("data.both_ways=true", "has learnt one way.*leave out data.both_ways"),
     ],
 )
 def test_a_run_that_cannot_be_begun_from_is_refused(own, tmp_path, setting, message):

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from landmark.cli.translation.neighbour import reading
 from landmark.cli.translation.report import Report, System, print_json, print_tables
 from landmark.cli.translation.sentences import check_sentences, read_sets
 from landmark.core.errors import UserError
@@ -14,7 +13,6 @@ from landmark.core.errors import UserError
 if TYPE_CHECKING:
     from landmark.cli.tally import Tally
     from landmark.data.translation.parallel_text import Pair
-    from landmark.decoding.neighbour import NeighbourConfig
     from landmark.metrics.translation import Comparison, LengthBin
     from landmark.pipelines.translation.evaluation import Evaluation
     from landmark.pipelines.translation.translation import TranslationPipeline
@@ -32,10 +30,6 @@ class Options:
     join: list[str] | None
     beam: int | None
     length_penalty: float | None
-    channel: float | None
-    back: Path | None
-    readings: int | None
-    neighbours: "NeighbourConfig | None"
     ensemble: list[Path] | None
     engine: str
     against: list[Path] | None
@@ -63,18 +57,14 @@ def evaluate_translator(run: Path, options: Options) -> None:
     if by_length:
         _check_figure(by_length)
     counts = _joins(options.join or ["1"])
-    with reading() as report:
-        pipeline = load(
-            run,
-            options.checkpoint,
-            options.device,
-            ensemble=options.ensemble or [],
-            engine=options.engine,
-            back=options.back,
-            neighbours=options.neighbours,
-            report=report,
-            task="translation",
-        )
+    pipeline = load(
+        run,
+        options.checkpoint,
+        options.device,
+        ensemble=options.ensemble or [],
+        engine=options.engine,
+        task="translation",
+    )
     if output:
         output.open("a").close()  # a place that cannot be written shows before the work
     sets = _joined(read_sets(pipeline, *given, options.language), counts)
@@ -83,9 +73,9 @@ def evaluate_translator(run: Path, options: Options) -> None:
         _write_translations(systems[0], output)
     comparisons = _compare(systems, options.test, options.bootstrap) if others else []
     lengths = _by_length(systems, options.bootstrap, options.bin_words) if by_length else {}
-    found = Report(pipeline, systems, comparisons, TESTS[options.test], lengths)
+    report = Report(pipeline, systems, comparisons, TESTS[options.test], lengths)
     show = print_json if options.as_json else print_tables
-    show(found)
+    show(report)
     if by_length:
         _draw_lengths(lengths, by_length)
 
@@ -186,9 +176,7 @@ def _translate(
     from landmark.pipelines.translation.evaluation import scored_form, translate_all
 
     chosen = options.beam, options.length_penalty, options.language
-    # Another run reads as its recipe says, as it is no ensemble either.
-    readings = options.readings if speaker is pipeline else None
-    found = translate_all(speaker, sources, *chosen, tally.advance, options.channel, readings)
+    found = translate_all(speaker, sources, *chosen, tally.advance)
     said = scored_form(pipeline, speaker, found, options.language)
     return [result.text for result in found], said
 

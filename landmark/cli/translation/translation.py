@@ -11,25 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 import typer
 
 from landmark.cli.options import (
-    Back,
     Beam,
-    Channel,
     Checkpoint,
     Device,
     Engine,
     Ensemble,
     Json,
     LengthPenalty,
-    Readings,
     RunFolder,
     To,
-)
-from landmark.cli.translation.neighbour import (
-    Count,
-    Share,
-    Temperature,
-    read_neighbours,
-    reading,
 )
 from landmark.core.errors import UserError
 
@@ -63,12 +53,6 @@ def translate(
     to: To = None,
     beam: Beam = None,
     length_penalty: LengthPenalty = None,
-    channel: Channel = None,
-    back: Back = None,
-    readings: Readings = None,
-    neighbours: Count = None,
-    neighbour_share: Share = None,
-    neighbour_temperature: Temperature = None,
     n_best: Annotated[int, typer.Option(min=1, help="Translations to print for each.")] = 1,
     prefix: Annotated[
         str | None, typer.Option(help="Begin every translation with these words.")
@@ -101,8 +85,6 @@ def translate(
     options: dict[str, Any] = {
         "beam": beam,
         "length_penalty": length_penalty,
-        "channel": channel,
-        "readings": readings,
         "n_best": n_best,
         "sampling": _sampling(sample, beam, temperature, top_k, top_p, seed),
         "seed": 1 if seed is None else seed,
@@ -111,27 +93,13 @@ def translate(
         "glossary": Glossary.read(glossary) if glossary else None,
     }
     others = ensemble or []
-    asked = read_neighbours(neighbours, neighbour_share, neighbour_temperature)
-    with reading() as report:
-        pipeline = load(
-            run,
-            checkpoint,
-            device,
-            ensemble=others,
-            engine=engine,
-            back=back,
-            neighbours=asked,
-            report=report,
-            task="translation",
-        )
+    pipeline = load(run, checkpoint, device, ensemble=others, engine=engine, task="translation")
     name = "" if texts else str(file or "stdin")
     job = Job(pipeline, options, document, as_json, name)
     if attention and texts:
         _translate_and_draw(job, texts[0], attention)
     elif file:
-        runs = [run, *others, *([back] if back else [])]
-        way = {"engine": engine, "neighbours": repr(asked)}
-        _translate_file(job, file, output, resume, runs, way, glossary)
+        _translate_file(job, file, output, resume, [run, *others], engine, glossary)
     else:
         _translate_blocks(job, [texts] if texts else _standard_input())
 
@@ -270,7 +238,7 @@ def _translate_file(
     output: Path | None,
     resume: bool,
     runs: list[Path],
-    way: dict[str, str],
+    engine: str,
     glossary: Path | None,
 ) -> None:
     """A file in a stream of blocks: constant memory, order kept, progress where it is of use."""
@@ -283,12 +251,14 @@ def _translate_file(
     if output is None:
         _stream(job, file, sys.stdout, 0, total)
         return
-    made_from = _origin(job, file, runs, glossary) | way
+    made_from = _origin(job, file, runs, engine, glossary)
     with ResumableFile(output, made_from, resume, job.lines_each) as grown:
         _stream(job, file, grown.file, grown.done, total)
 
 
-def _origin(job: Job, file: Path, runs: list[Path], glossary: Path | None) -> dict[str, Any]:
+def _origin(
+    job: Job, file: Path, runs: list[Path], engine: str, glossary: Path | None
+) -> dict[str, Any]:
     """All that a translated file depends on: it goes on only with the same."""
     from landmark.data.text_file import digest_file
     from landmark.engine.checkpoint import checkpoint_digest
@@ -299,6 +269,7 @@ def _origin(job: Job, file: Path, runs: list[Path], glossary: Path | None) -> di
         "file": digest_file(file),
         "runs": [str(run.resolve()) for run in runs],
         "weights": [checkpoint_digest(folder) for folder in (job.pipeline.checkpoint, *others)],
+        "engine": engine,
         "glossary": digest_file(glossary) if glossary else None,
         "options": repr([(k, v) for k, v in sorted(job.options.items()) if k != "glossary"]),
         "document": job.document,

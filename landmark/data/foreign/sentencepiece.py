@@ -100,7 +100,9 @@ class SentencePieceTokenizer(SubwordTokenizer):
         return [self._tokens[number].replace(_SPACE, " ") for number in numbers]
 
     def merges(self) -> dict[int, tuple[int, int]]:
-        raise UserError("a vocabulary of SentencePiece has no merges: leave out batches.split")
+        raise UserError(
+            "a vocabulary of SentencePiece has no merges: leave out batches.bpe_dropout"
+        )
 
     def extended(self, lines: Any, count: int) -> SubwordTokenizer:
         raise UserError("a vocabulary of SentencePiece cannot be extended: leave out extend")

@@ -14,7 +14,7 @@ from landmark.core.configuration import settings
 from landmark.core.runtime import derive_seed
 from landmark.data.batch import TranslationBatch
 from landmark.data.shards import TokenStore
-from landmark.data.translation.splitting import SubwordSplitter
+from landmark.data.translation.bpe_dropout import BpeDropout
 from landmark.layers.packing import Packing
 
 
@@ -28,8 +28,8 @@ class BatchConfig:
     """Batches' worth of shuffled pairs that are sorted by length together."""
     workers: Annotated[int, Field(ge=0)] = 0
     """Extra processes that prepare batches."""
-    split: Annotated[float, Field(ge=0, lt=1)] = 0.0
-    """Chance that a subword is cut into the two it was merged from; tokens are counted before."""
+    bpe_dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    """BPE-dropout: the probability that a merge is undone; `tokens` are counted before it."""
 
 
 class PairSamples:
@@ -43,10 +43,10 @@ class PairSamples:
         begin: int,
         end: int,
         shuffle: bool = True,
-        splitter: SubwordSplitter | None = None,
+        bpe_dropout: BpeDropout | None = None,
     ) -> None:
         self.store, self.config, self.seed, self.shuffle = store, config, seed, shuffle
-        self.begin, self.end, self.splitter = begin, end, splitter
+        self.begin, self.end, self.bpe_dropout = begin, end, bpe_dropout
 
     def plan(self, epoch: int) -> list[NDArray[np.int64]]:
         """Shuffle, sort pools of neighbours by length, cut by the budget, shuffle the batches."""
@@ -71,12 +71,12 @@ class PairSamples:
         return collate_pairs(sources, targets, self.begin, self.end)
 
     def _tokens(self, side: str, epoch: int, sample: int) -> NDArray[Any]:
-        """One side of a pair; how it is split depends on nothing but seed, epoch and sample."""
+        """One side of a pair; BPE-dropout depends on nothing but seed, epoch and sample."""
         tokens = self.store[side, sample]
-        if self.splitter is None:
+        if self.bpe_dropout is None:
             return tokens
-        random = np.random.default_rng(derive_seed(self.seed, "split", side, epoch, sample))
-        return self.splitter.split(tokens, random)
+        random = np.random.default_rng(derive_seed(self.seed, "bpe-dropout", side, epoch, sample))
+        return self.bpe_dropout.apply(tokens, random)
 
 
 def collate_pairs(

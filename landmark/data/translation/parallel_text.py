@@ -53,9 +53,6 @@ class ParallelTextConfig:
     extra_mark: str = ""
     """What to put before the source of each extra pair, so that the model knows it from the others:
     tagged back-translation, Caswell et al. 2019, arXiv 1906.06442. A sign no text has, as ^."""
-    both_ways: bool = False
-    """Learn every pair the other way, too, told by a tag before the source: for `--to` the source's
-    language, and for searches that ask whether a translation leads back (search.channel)."""
     reverse: bool = False
     """Swap the sides: translate from the target language to the source language."""
     clean: bool = False
@@ -86,13 +83,6 @@ class ParallelTextConfig:
             raise ValueError("data.valid_target is given without data.valid_source")
         if self.extra_target and not self.extra_source:
             raise ValueError("data.extra_target is given without data.extra_source")
-        if self.both_ways and self.tags:
-            raise ValueError("both_ways is for one target language: name one")
-        if self.both_ways and len(set(self.languages)) == 1:
-            raise ValueError(
-                f"both_ways tells the ways apart by their languages, and both are "
-                f"{self.source_language!r}: name two (data.source_language, data.target_languages)"
-            )
         if self.extra_source and self.tags:
             raise ValueError("extra pairs are for one target language: give them as data.source")
         return self
@@ -108,11 +98,6 @@ class ParallelTextConfig:
         """The languages of the first pair of sides, as they are translated."""
         pair = self.source_language, self.target_languages[0]
         return pair[::-1] if self.reverse else pair
-
-    @property
-    def back(self) -> str:
-        """The language that a model of both ways leads back to; "" for one of one way."""
-        return self.languages[0] if self.both_ways else ""
 
     def _check_tagged_files(self) -> None:
         for name, files in (("target", self.target), ("valid_target", self.valid_target)):

@@ -63,29 +63,18 @@ def training_parts(
         yield _part(config, form, language, _cleaned(pairs, config, dropped))
 
 
-def _all_parts(
-    config: ParallelTextConfig, form: FormName, dropped: Counter[str], report: Report
+def _with_extra(
+    parts: Iterator[Part], config: ParallelTextConfig, form: FormName, dropped: Counter[str]
 ) -> Iterator[Part]:
-    """All that is trained on, to be read in its order: pairs, the same turned round, extra ones."""
+    """The parts, to be read in their order, and behind them the extra pairs that are new."""
     seen: set[bytes] = set()
-    for part in training_parts(config, form, dropped, report):
-        yield Part(part.tag, remember(part.pairs, seen)) if config.extra_source else part
-    if config.back:
-        for part in training_parts(config, form, Counter(), report):
-            yield Part(config.back, ((target, source) for source, target in part.pairs))
-    if config.extra_source:
-        yield _extra_part(config, form, dropped, seen)
-
-
-def _extra_part(
-    config: ParallelTextConfig, form: FormName, dropped: Counter[str], seen: set[bytes]
-) -> Part:
-    """The extra pairs that are new."""
+    for part in parts:
+        yield Part(part.tag, remember(part.pairs, seen))
     pairs = _cleaned(read_pairs(config.extra_source, config.extra_target), config, dropped)
     extra = _part(config, form, config.target_languages[0], pairs)
     new = leave_out(extra.pairs, seen, dropped)
     mark = f"{config.extra_mark} " if config.extra_mark else ""
-    return Part(extra.tag, ((mark + source, target) for source, target in new))
+    yield Part(extra.tag, ((mark + source, target) for source, target in new))
 
 
 def validation_parts(config: ParallelTextConfig, form: FormName, report: Report) -> Iterator[Part]:
@@ -179,7 +168,9 @@ def prepare_translation(
     tokenizer.save(folder / "tokenizer.json")
     dropped: Counter[str] = Counter()
     words: set[str] = set()
-    parts = _all_parts(config, form, dropped, report)
+    parts = training_parts(config, form, dropped, report)
+    if config.extra_source:
+        parts = _with_extra(parts, config, form, dropped)
     kept = _write(parts, tokenizer, folder / "data/train", max_length, dropped, words)
     if not kept:
         raise UserError(f"no training pair is left ({_counts(dropped)}): look at the data")
@@ -209,8 +200,7 @@ def _tokenizer(
     lines = (line for part in parts for pair in part.pairs for line in pair)
     if not settings.file:
         report({"kind": "note", "text": "training the tokenizer"})
-        tags = (*config.tags, config.back) if config.back else config.tags
-        return SubwordTokenizer.train(lines, settings, tags)
+        return SubwordTokenizer.train(lines, settings, config.tags)
     tokenizer = load_subwords(Path(settings.file))
     if not settings.extend:
         return tokenizer

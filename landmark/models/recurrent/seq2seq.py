@@ -146,10 +146,9 @@ class Seq2seq(TranslationModel):
     ) -> Seq2seqState:
         return self._read(source, packing, rows_per_sentence)
 
-    def advance(self, tokens: Tensor, state: Seq2seqState) -> Tensor:
-        self._look(self._embed(self.target_embedding, tokens), state)
-        found: Tensor = self.dropout(state.found)
-        return found
+    def step(self, tokens: Tensor, state: Seq2seqState) -> Tensor:
+        self._advance(self._embed(self.target_embedding, tokens), state)
+        return self.logits(self.dropout(state.found))
 
     def _read(self, source: Tensor, packing: Packing, rows: int) -> Seq2seqState:
         """Encode; the state before the first step, of so many rows a sentence."""
@@ -165,7 +164,7 @@ class Seq2seq(TranslationModel):
         found = memory.new_zeros(packing.batch_size * rows, config.embedding_size)
         return Seq2seqState(self.cross_attention.remember(memory, packing), recurrent, found)
 
-    def _look(self, embedded: Tensor, state: Seq2seqState) -> Tensor:
+    def _advance(self, embedded: Tensor, state: Seq2seqState) -> Tensor:
         """Move the state one step along; where it has looked. (R, E) -> (R, heads, S)"""
         if self.config.input_feeding:
             embedded = torch.cat((embedded, state.found), 1)
@@ -185,7 +184,7 @@ class Seq2seq(TranslationModel):
         for step in packing.to_time_major(embedded).split(sizes):
             if len(step) < len(state.found):
                 state = state.first(len(step))
-            weights = self._look(step, state)
+            weights = self._advance(step, state)
             found.append(state.found)
             seen.append(weights.detach())
         looks = nn.utils.rnn.pad_sequence(seen)[packing.ranks]  # (B, T, heads, S)

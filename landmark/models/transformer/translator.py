@@ -184,17 +184,13 @@ class Translator(TranslationModel):
             lineage,
         )
 
-    def advance(self, tokens: Tensor, state: DecoderState) -> Tensor:
+    def step(self, tokens: Tensor, state: DecoderState) -> Tensor:
         positions = torch.full_like(tokens, state.length)
         x = self._embed(self.target_embedding, tokens, positions)
         state.grow()
         for block, cache, memory in zip(self.blocks(), state.caches, state.memories, strict=True):
             x = block.step(x, cache, memory)
-        hidden: Tensor = self.decoder_norm(x)
-        return hidden
-
-    def say(self, hidden: Tensor) -> Tensor:
-        logits = self.logits(hidden)
+        logits = self.logits(self.decoder_norm(x))
         if self.config.unsaid:
             logits[:, list(self.config.unsaid)] = -torch.inf
         return logits

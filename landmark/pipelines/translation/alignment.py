@@ -87,7 +87,7 @@ def align_pairs(
     while block := list(islice(stream, _BLOCK)):
         tokens = encode_pairs(pipeline, block, names, first, language)
         for (source, target), seen in zip(block, _observe(pipeline, *tokens), strict=True):
-            texts = pipeline.read_form(form).read(source), form.read(target)
+            texts = pipeline.source_form.read(source), form.read(target)
             yield _align(pipeline, texts, seen, choice)
         first += len(block)
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from landmark.data.translation.sentences import halve, split_to_fit
@@ -37,11 +36,10 @@ def translate_paragraphs(
     lines: dict[int, list[Translation]] = {
         line: [] for line in range(first_number, first_number + len(texts))
     }
-    fits = partial(pipeline.fits, language=options.get("language"))
     pieces: dict[Number, str] = {
         (line, place): piece
         for line, text in zip(lines, texts, strict=True)
-        for place, piece in enumerate(split_to_fit(text, fits), 1)
+        for place, piece in enumerate(split_to_fit(text, pipeline.fits), 1)
     }
     found = _translate_pieces(pipeline, pieces, options)
     for number in sorted(found):

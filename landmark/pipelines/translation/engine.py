@@ -10,7 +10,6 @@ from landmark.data.translation.pairs import cut_by_budget, pack_sources
 from landmark.decoding.beam_search import beam_search
 from landmark.decoding.constraints import PhraseGuide, beam_width
 from landmark.decoding.ensemble import Ensemble, EnsembleState
-from landmark.decoding.neighbour import Neighbours
 from landmark.decoding.prefix import Prefixes
 from landmark.decoding.request import Request
 from landmark.decoding.speaker import Hypothesis, Speaker
@@ -24,8 +23,6 @@ from landmark.decoding.stepwise import (
 from landmark.models.translation import TranslationModel
 
 BATCH_TOKENS = 4000
-Member = TranslationModel | Neighbours
-"""What searches may ask, alone or averaged with others."""
 
 
 class Engine(Protocol):
@@ -54,16 +51,17 @@ class TorchEngine:
 
     def __init__(
         self,
-        models: Member | Sequence[Member],
+        models: TranslationModel | Sequence[TranslationModel],
         begin: int,
         end: int,
         device: torch.device,
     ) -> None:
-        self.models = [models] if isinstance(models, Member) else list(models)
+        self.models = [models] if isinstance(models, TranslationModel) else list(models)
         self.begin, self.end, self.device = begin, end, device
         sizes = {model.config.vocab_size or 0 for model in self.models}
         if len(sizes) != 1:
             raise ValueError(f"an ensemble needs models of one vocabulary, not {sorted(sizes)}")
+        self.speaker: Speaker = self.models[0] if len(self.models) == 1 else Ensemble(self.models)
 
     def search(
         self, requests: Sequence[Request], beam: int, length_penalty: float
@@ -113,16 +111,16 @@ class TorchEngine:
             phrases = [request.phrases for request in batch]
             beginnings = [request.prefix for request in batch]
             guide = PhraseGuide(phrases, limits, self.end, beam, beginnings, self.device)
-        prefixes, (speaker, state) = self._prefixes(batch), self._start(batch, beam)
-        search = (speaker, state, limits, self.begin, self.end, beam, penalty, self.device)
+        prefixes, state = self._prefixes(batch), self._start(batch, beam)
+        search = (self.speaker, state, limits, self.begin, self.end, beam, penalty, self.device)
         return beam_search(*search, prefixes, guide)
 
     def _speak(self, batch: list[Request], choose: Chooser, penalty: float) -> list[Hypothesis]:
         limits = [request.limit for request in batch]
-        prefixes, (speaker, state) = self._prefixes(batch), self._start(batch, 1)
+        prefixes, state = self._prefixes(batch), self._start(batch, 1)
         ends = (self.begin, self.end)
         return decode_stepwise(
-            speaker, state, limits, *ends, choose, penalty, self.device, prefixes
+            self.speaker, state, limits, *ends, choose, penalty, self.device, prefixes
         )
 
     def _prefixes(self, batch: list[Request]) -> Prefixes | None:
@@ -141,21 +139,12 @@ class TorchEngine:
         return numbers.flatten(0, 1).to(self.device)
 
     @torch.inference_mode()
-    def _start(self, batch: list[Request], rows: int) -> tuple[Speaker, Any]:
-        """What speaks, and from which state: every model after every reading of the sources."""
+    def _start(self, batch: list[Request], rows: int) -> Any:
+        packed, packing = pack_sources([request.source for request in batch], self.end)
         longest = max(request.limit for request in batch)
-        speakers: list[Speaker] = []
-        states = []
-        for sources in zip(
-            *((request.source, *request.readings) for request in batch), strict=True
-        ):
-            packed, packing = pack_sources(sources, self.end)
-            source, packing = packed.to(self.device), packing.to(self.device)
-            speakers += self.models
-            states += [model.start(source, packing, rows, longest) for model in self.models]
-        if len(states) == 1:
-            return speakers[0], states[0]
-        return Ensemble(speakers), EnsembleState(states)
+        source, packing = packed.to(self.device), packing.to(self.device)
+        states = [model.start(source, packing, rows, longest) for model in self.models]
+        return states[0] if len(states) == 1 else EnsembleState(states)
 
 
 def batches_of(

@@ -46,12 +46,11 @@ def split_pairs(
     coordinated clauses, each deeper one longer.
     """
     data = pipeline.config.data
-    is_turned = data.reverse != bool(language and language == data.back)
     if data.corpus == "embedded":
         pairs = _drawn_pairs(split, data.corpus_seed)
     elif data.corpus != "files":
         other = (
-            data.target_languages[0] if not data.tags else pipeline.target_form(language).language
+            data.target_languages[0] if data.reverse else pipeline.target_form(language).language
         )
         files = text_files(data.corpus, split, data.source_language, other, _say_nothing)
         pairs = list(read_pairs(*([str(path) for path in side] for side in files)))
@@ -62,7 +61,7 @@ def split_pairs(
             f"{pipeline.run.folder}: was trained on files, which have no split {split!r}: "
             "give --source and --reference"
         )
-    return [(b, a) for a, b in pairs] if is_turned else pairs
+    return [(b, a) for a, b in pairs] if data.reverse else pairs
 
 
 def _say_nothing(record: object) -> None:
@@ -112,8 +111,6 @@ def translate_all(
     length_penalty: float | None = None,
     language: str | None = None,
     report: Report | None = None,
-    channel: float | None = None,
-    readings: int | None = None,
 ) -> list[Translation]:
     """The best translation of every sentence, block by block."""
     found: list[Translation] = []
@@ -123,8 +120,6 @@ def translate_all(
             block,
             beam=beam,
             length_penalty=length_penalty,
-            channel=channel,
-            readings=readings,
             first_number=start + 1,
             language=language,
         )

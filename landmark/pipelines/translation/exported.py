@@ -81,12 +81,8 @@ def export_run(
     data = pipeline.config.data
     facts["text"] = {  # how another program makes the model's input of a sentence
         "form": pipeline.source_form.name,
-        "languages": list(dict.fromkeys([pipeline.source_form.language, *pipeline.target_forms])),
-        "tags": {
-            language: pipeline.tokenizer.tag(language)
-            for language in (*data.tags, data.back)
-            if language
-        },
+        "languages": [pipeline.source_form.language, *pipeline.target_forms],
+        "tags": {language: pipeline.tokenizer.tag(language) for language in data.tags},
     }
     facts["search"] = as_values(pipeline.config.search)
     write_export(folder, facts, fill)

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -17,9 +16,7 @@ from landmark.data.translation.pairs import collate_pairs, cut_by_budget
 from landmark.data.translation.parallel_text import Pair
 from landmark.models.translation import TranslationModel
 from landmark.pipelines.translation.engine import BATCH_TOKENS
-
-if TYPE_CHECKING:
-    from landmark.pipelines.translation.translation import TranslationPipeline
+from landmark.pipelines.translation.translation import TranslationPipeline
 
 _BLOCK = 1000  # pairs read at a time, sorted by length and scored in batches
 _CHUNK_ELEMENTS = 1 << 21  # logits held at a time
@@ -49,7 +46,7 @@ class PairScore:
 
 
 def score_pairs(
-    pipeline: "TranslationPipeline",
+    pipeline: TranslationPipeline,
     pairs: Iterable[Pair],
     names: tuple[str, str] = ("source", "target"),
     language: str | None = None,
@@ -70,7 +67,7 @@ def score_pairs(
 
 
 def encode_pairs(
-    pipeline: "TranslationPipeline",
+    pipeline: TranslationPipeline,
     pairs: Sequence[Pair],
     names: tuple[str, str],
     first_number: int = 1,
@@ -88,7 +85,7 @@ def encode_pairs(
 
 
 def batches_of_pairs(
-    pipeline: "TranslationPipeline",
+    pipeline: TranslationPipeline,
     sources: Sequence[Sequence[int]],
     targets: Sequence[Sequence[int]],
 ) -> Iterator[tuple[list[int], TranslationBatch]]:
@@ -105,7 +102,7 @@ def batches_of_pairs(
 
 
 def score_tokens(
-    pipeline: "TranslationPipeline",
+    pipeline: TranslationPipeline,
     sources: Sequence[Sequence[int]],
     targets: Sequence[Sequence[int]],
 ) -> list[list[float]]:

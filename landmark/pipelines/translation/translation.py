@@ -21,10 +21,9 @@ from landmark.decoding.request import Request
 from landmark.decoding.speaker import Hypothesis
 from landmark.decoding.stepwise import SamplingConfig
 from landmark.engine.run import Run
-from landmark.pipelines.translation.channel import rank_by_channel
-from landmark.pipelines.translation.engine import Engine, Member, TorchEngine
+from landmark.models.translation import TranslationModel
+from landmark.pipelines.translation.engine import Engine, TorchEngine
 from landmark.pipelines.translation.glossary import Glossary
-from landmark.pipelines.translation.reading import Reader
 from landmark.probes.attention import cross_attention
 from landmark.recipes.training import load_weights
 from landmark.recipes.translation import TranslationRun, build_model
@@ -85,15 +84,12 @@ class TranslationPipeline:
             language: TextForm(config.tokenizer.form, language)
             for language in config.data.tags or (target,)
         }
-        if config.data.back:
-            self.target_forms[config.data.back] = self.source_form
         self.model = build_model(config.model).eval()
         self.checkpoint = load_weights(self.model, run, checkpoint, len(self.tokenizer))
         self.model.to(self.device)
         self.use([self.model])
-        self.back: TranslationPipeline | None = self if config.data.back else None
 
-    def use(self, models: Sequence[Member]) -> None:
+    def use(self, models: Sequence[TranslationModel]) -> None:
         """Search with these models, averaged if there are several: the shortest rules."""
         begin, end = self.tokenizer.begin, self.tokenizer.end
         self.engine: Engine = TorchEngine(models, begin, end, self.device)
@@ -118,53 +114,10 @@ class TranslationPipeline:
         ]
         return tuple(dict.fromkeys(strange))
 
-    def _channel_weight(self, asked: float | None, is_drawn: bool) -> float:
-        """How much it counts that a translation leads back; refuses what would have no effect."""
-        weight = self.config.search.channel if asked is None else asked
-        if is_drawn and (asked or self.back not in (None, self)):
-            raise UserError("a draw is not ranked: give --sample, or --channel and --back")
-        if weight and not self.back:
-            raise UserError(
-                f"{self.run.folder}: cannot tell whether a translation leads back: name a run of "
-                "the other direction (--back), or train with data.both_ways=true"
-            )
-        if asked is None and not weight and self.back not in (None, self):
-            raise UserError("--back needs --channel, how much it counts to lead back: try 0.2")
-        return weight
-
-    def _count_readings(self, asked: int | None) -> int:
-        """In how many ways to cut a source; refuses what the run or its engine cannot do."""
-        can_average = isinstance(self.engine, TorchEngine)
-        if asked is None:
-            return self.config.search.readings if can_average else 1
-        if asked > 1 and not can_average:
-            raise UserError("CTranslate2 reads a source in one way: give --engine torch or onnx")
-        if asked > 1 and not self.config.batches.split:
-            raise UserError(
-                f"{self.run.folder}: has always met words in the same subwords: give 1 reading, or "
-                "train with batches.split=0.1"
-            )
-        return asked
-
-    @cached_property
-    def reader(self) -> Reader:
-        """What cuts sources in other ways, as training did."""
-        return Reader(self.tokenizer, self.config.batches.split, self.max_length - 1)
-
-    def look_back_with(self, other: "TranslationPipeline") -> None:
-        """Ask another run whether a translation leads back; it must go the other direction."""
-        ours, theirs = self.config.data, other.config.data
-        if ours.tags or theirs.tags or ours.languages != theirs.languages[::-1]:
-            raise UserError(
-                f"{other.run.folder}: translates from {' to '.join(theirs.languages)}, not from "
-                f"{' to '.join(ours.languages[::-1])}: a run of that direction can look back"
-            )
-        self.back = other
-
     def target_form(self, language: str | None = None) -> TextForm:
         """The form of a target language; of the only one, if none is named."""
         known = ", ".join(self.target_forms)
-        if language is None and self.config.data.tags:
+        if language is None and len(self.target_forms) > 1:
             raise UserError(f"{self.run.folder}: translates into {known}: name one by --to")
         if language is None:
             return next(iter(self.target_forms.values()))
@@ -174,24 +127,12 @@ class TranslationPipeline:
             )
         return self.target_forms[language]
 
-    def read_form(self, target: TextForm) -> TextForm:
-        """The form of what is translated into that of a target language."""
-        return self.target_form() if target.language == self.config.data.back else self.source_form
-
-    def tag(self, target: TextForm) -> list[int]:
-        """What stands before a source to ask for a target language, if anything."""
-        data = self.config.data
-        is_asked = data.tags or target.language == data.back
-        return [self.tokenizer.tag(target.language)] if is_asked else []
-
     def translate(
         self,
         texts: Sequence[str],
         *,
         beam: int | None = None,
         length_penalty: float | None = None,
-        channel: float | None = None,
-        readings: int | None = None,
         n_best: int = 1,
         sampling: SamplingConfig | None = None,
         seed: int = 1,
@@ -206,9 +147,7 @@ class TranslationPipeline:
 
         A draw depends on the seed, the sentence and its number, which counts from `first_number`
         or is given in `numbers`; messages name the sentence as `place` does.
-        Every translation begins with `prefix`, and holds what the glossary asks for. With a
-        `channel`, hypotheses are ranked by whether they lead back, too, so much (search.channel).
-        With several `readings`, sources are cut into subwords in so many ways (search.readings).
+        Every translation begins with `prefix`, and holds what the glossary asks for.
         """
         if isinstance(texts, str):
             raise UserError("translate takes a list of sentences, not one string")
@@ -219,23 +158,15 @@ class TranslationPipeline:
         if not 1 <= n_best <= beam:
             raise UserError(f"n_best {n_best} of a beam of {beam}: give 1 to {beam}, or widen it")
         penalty = search.length_penalty if length_penalty is None else length_penalty
-        weight = self._channel_weight(channel, is_drawn=sampling is not None)
         form = self.target_form(language)
         known = numbers or [(number,) for number in range(first_number, first_number + len(texts))]
         places = [place(number[0]) for number in known]
         requests = self._requests(texts, places, form, prefix, glossary)
-        if others := self._count_readings(readings) - 1:
-            again = self.reader.read_again
-            requests = {index: again(its, others) for index, its in requests.items()}
         if sampling:
             seeds = [derive_seed(seed, "draw", *known[index]) for index in requests]
             hypotheses = self.engine.sample(list(requests.values()), n_best, sampling, seeds)
         else:
             hypotheses = self.engine.search(list(requests.values()), beam, penalty)
-            if weight and self.back and beam > 1:
-                said = [texts[index] for index in requests]
-                ranking = form, weight, penalty
-                hypotheses = rank_by_channel(self, self.back, said, hypotheses, *ranking)
         found = dict(zip(requests, hypotheses, strict=True))
         return [
             self._result(text, found.get(index, [_SILENCE]), n_best, form)
@@ -280,8 +211,8 @@ class TranslationPipeline:
 
         advice: what to do with one that is too long.
         """
-        tag, read_form = self.tag(form), self.read_form(form)
-        read = [read_form.read(text) for text in texts]
+        tag = [self.tokenizer.tag(form.language)] if self.config.data.tags else []
+        read = [self.source_form.read(text) for text in texts]
         encode = self.tokenizer.encode
         encoded = self._encode(encode, read, place, first_number, len(tag), advice)
         return [tag + source for source in encoded]
@@ -371,11 +302,11 @@ class TranslationPipeline:
             form = self.target_form(language)
             self.encode_sources([text], form, lambda _: place, advice=_ADVICE)
 
-    def fits(self, text: str, language: str | None = None) -> bool:
+    def fits(self, text: str) -> bool:
         """Whether a text is short enough to be translated in one piece."""
-        form = self.target_form(language)
-        (tokens,) = self.tokenizer.encode([self.read_form(form).read(text)])
-        return len(tokens) + len(self.tag(form)) < self.max_length
+        tag = 1 if self.config.data.tags else 0
+        (tokens,) = self.tokenizer.encode([self.source_form.read(text)])
+        return len(tokens) + tag < self.max_length
 
     def _result(
         self, text: str, hypotheses: list[Hypothesis], n_best: int, form: TextForm

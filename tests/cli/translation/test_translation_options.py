@@ -116,38 +116,6 @@ def test_an_ensemble_is_scored_and_tested_against_its_members(
     assert "is given twice" in mistake("evaluate", tiny_run, "--against", tiny_run)
 
 
-def test_readings_are_for_runs_that_met_words_in_pieces(mistake, tiny_run):
-    for words in (["translate", tiny_run, "Hello"], ["evaluate", tiny_run]):
-        said = mistake(*words, "--readings", 3)
-        assert said.startswith(f"{tiny_run}: has always met words in the same subwords")
-
-
-def test_neighbours_say_what_was_taught(command, tiny_run, tmp_path):
-    pairs = [(pair.source, pair.target) for pair in corpus.draw("train", 3)]
-    almost_alone = ["--neighbours", 1, "--neighbour-share", 0.999, "--neighbour-temperature", 0.1]
-    for side, name in enumerate(("in", "out")):
-        (tmp_path / name).write_text("".join(f"{pair[side]}\n" for pair in pairs))
-    answer = command("translate", tiny_run, "--file", tmp_path / "in", "--beam", 1, *almost_alone)
-    assert answer.lines == [target for _, target in pairs]
-    files = ["--source", tmp_path / "in", "--reference", tmp_path / "out", "--beam", 1]
-    scored = json.loads(command("evaluate", tiny_run, *files, *almost_alone, "--json").out)
-    assert scored["sets"][0]["scores"][0]["value"] == pytest.approx(100)
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--neighbour-share", 0.5], "--neighbour-share and --neighbour-temperature go with"),
-        (["--neighbours", 4, "--neighbour-share", 1], "--neighbour-share 1: give more than 0"),
-        (["--neighbours", 4, "--neighbour-temperature", 0], "--neighbour-temperature 0: give"),
-        (["--neighbours", 4, "--engine", "onnx"], "neighbours are asked by torch"),
-    ],
-)
-def test_neighbours_that_cannot_be_asked_are_refused(mistake, tiny_run, words, message):
-    assert mistake("translate", tiny_run, "Hello", *words).startswith(message)
-    assert mistake("evaluate", tiny_run, *words).startswith(message)
-
-
 def test_an_ensemble_of_different_vocabularies_is_refused(mistake, tiny_run, tmp_path, tiny):
     other = train("transformer-embedded", tmp_path / "o", [*tiny, "tokenizer.vocab_size=400"])
     said = mistake("translate", tiny_run, "Hello", "--ensemble", other.folder)
@@ -260,21 +228,3 @@ def test_a_lower_cased_model_writes_ordinary_text(command, tmp_path, tiny):
     assert result.said == "der knochen , hier ."
     assert command("translate", run, "The dog's bone, here.").lines == ["der knochen, hier."]
     shutil.rmtree(run)
-
-
-def test_translations_are_ranked_by_a_run_that_looks_back(
-    command, mistake, tiny_run, tiny, tmp_path
-):
-    assert "name a run of the other direction (--back)" in mistake(
-        "translate", tiny_run, "A dog sleeps.", "--channel", 0.5
-    )
-    same = mistake("evaluate", tiny_run, "--split", "test", "--back", tiny_run)
-    assert "translates from en to de, not from de to en" in same
-    backward = tmp_path / "backward"
-    assert command("train", "transformer-embedded", *tiny, "--reverse", "--run", backward).code == 0
-    asked = ["translate", tiny_run, "A dog sleeps.", "--n-best", 3]
-    plain = command(*asked)
-    ranked = command(*asked, "--back", backward, "--channel", 2)
-    assert plain.out != ranked.out
-    texts = [{line.split("\t")[1] for line in answer.lines} for answer in (plain, ranked)]
-    assert texts[0] == texts[1]

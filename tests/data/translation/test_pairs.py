@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from landmark.data.shards import ShardWriter, TokenStore
+from landmark.data.translation.bpe_dropout import BpeDropout
 from landmark.data.translation.pairs import (
     BatchConfig,
     PairSamples,
@@ -9,7 +10,6 @@ from landmark.data.translation.pairs import (
     cut_by_budget,
     pack_sources,
 )
-from landmark.data.translation.splitting import SubwordSplitter
 
 BEGIN, END = 1, 2
 
@@ -139,19 +139,19 @@ def test_sources_are_closed_by_the_end_token() -> None:
     assert packing.lengths.tolist() == [3, 2]
 
 
-def test_a_split_depends_on_seed_epoch_and_sample_alone(store: TokenStore) -> None:
+def test_bpe_dropout_depends_on_seed_epoch_and_sample_alone(store: TokenStore) -> None:
     merges = dict.fromkeys(range(500, 1000), (4, 5))
-    splitter = SubwordSplitter(merges, 1000, 0.5, 1000)
+    dropout = BpeDropout(merges, 1000, 0.5, 1000)
 
-    def split(seed: int, epoch: int, order: list[int]) -> dict[int, list[int]]:
-        pairs = PairSamples(store, BatchConfig(), seed, BEGIN, END, splitter=splitter)
+    def segment(seed: int, epoch: int, order: list[int]) -> dict[int, list[int]]:
+        pairs = PairSamples(store, BatchConfig(), seed, BEGIN, END, bpe_dropout=dropout)
         batch = pairs.collate(epoch, order)
         rows = batch.labels.split(batch.target_packing.lengths.tolist())
         return {number: row.tolist() for number, row in zip(order, rows, strict=True)}
 
     numbers = list(range(30))
-    first = split(1, 0, numbers)
-    assert split(1, 0, numbers[::-1]) == first
-    assert split(1, 0, [7]) == {7: first[7]}
-    assert split(2, 0, numbers) != first
-    assert split(1, 1, numbers) != first
+    first = segment(1, 0, numbers)
+    assert segment(1, 0, numbers[::-1]) == first
+    assert segment(1, 0, [7]) == {7: first[7]}
+    assert segment(2, 0, numbers) != first
+    assert segment(1, 1, numbers) != first

@@ -1,8 +1,8 @@
-"""Subwords cut open at random in training, so that a model meets a word in many spellings.
+"""BPE-dropout: random merges of a text are left out in training, so a word has many segmentations.
 
-What BPE-dropout does (Provilkov et al. 2020, arXiv 1910.13267), done from the other end: that
-leaves out merges while it encodes a text, this undoes merges of a text that was encoded once. A
-token falls into the two it was merged from with a given chance, and so do they.
+Provilkov et al. 2020, arXiv 1910.13267. Departure: the paper leaves out merges while it encodes a
+text; this undoes merges of a text that was encoded once. Each merged token is split into its two
+parts with a given probability, and so are the parts.
 """
 
 from collections.abc import Mapping
@@ -13,25 +13,25 @@ from numpy.typing import NDArray
 _WHOLE = -1  # in place of the halves of a token that was not merged
 
 
-class SubwordSplitter:
-    """Splits sequences of tokens; one that would get longer than `limit` stays as it is."""
+class BpeDropout:
+    """Undoes merges at random; a sequence that would get longer than `limit` stays as it is."""
 
     def __init__(
-        self, merges: Mapping[int, tuple[int, int]], size: int, chance: float, limit: int
+        self, merges: Mapping[int, tuple[int, int]], size: int, probability: float, limit: int
     ) -> None:
         self.halves = np.full((size, 2), _WHOLE)
         for token, halves in merges.items():
             self.halves[token] = halves
-        self.chance, self.limit = chance, limit
+        self.probability, self.limit = probability, limit
 
-    def split(self, tokens: NDArray[np.integer], random: np.random.Generator) -> NDArray[np.int64]:
-        """The tokens with some of them in pieces."""
+    def apply(self, tokens: NDArray[np.integer], random: np.random.Generator) -> NDArray[np.int64]:
+        """The tokens with some of their merges undone."""
         whole = np.asarray(tokens, dtype=np.int64)
         done = np.zeros(len(whole), dtype=bool)  # a token that stayed whole is not asked again
         pieces = whole
         while not done.all():
             splits = ~done & (self.halves[pieces, 0] != _WHOLE)
-            splits &= random.random(len(pieces)) < self.chance
+            splits &= random.random(len(pieces)) < self.probability
             width = 1 + splits
             ends = np.cumsum(width)
             grown = np.repeat(pieces, width)
