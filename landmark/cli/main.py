@@ -26,7 +26,7 @@ from landmark.cli import (
 )
 from landmark.cli.figure import menu
 from landmark.cli.image import classify, features, similar
-from landmark.cli.text import chat, embedding, filling, generation, prompting
+from landmark.cli.text import embedding, filling, generation, prompting, story
 from landmark.cli.translation import alignment, export, scoring, translation
 from landmark.cli.understanding import prediction
 from landmark.core.errors import UserError
@@ -58,7 +58,7 @@ app.command("evaluate")(evaluation.evaluate)
 app.command("translate")(translation.translate)
 app.command("generate")(generation.generate)
 app.command("prompt")(prompting.prompt)
-app.command("chat")(chat.chat)
+app.command("story")(story.tell)
 app.command("fill")(filling.fill)
 app.command("embed")(embedding.embed)
 app.command("score")(scoring.score)

@@ -1,1 +1,1 @@
-"""Commands for models of running text: generate, prompt, chat, fill, embed."""
+"""Commands for models of running text: generate, prompt, story, fill, embed."""

@@ -1,4 +1,4 @@
-"""`landmark chat`: a story told in turns, in the spirit of AI Dungeon (Walton 2019)."""
+"""`landmark story`: a text adventure with a language model, as AI Dungeon is (Walton 2019)."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -25,32 +25,34 @@ if TYPE_CHECKING:
     from landmark.pipelines.generation import GenerationPipeline
 
 HELP = """\
-Write what happens, and the model goes on from there; an empty line lets it go on alone.
-/undo        take back the last turn
-/retry       let the model write its part of the last turn again, with a new seed
-/seed [N]    show the seed of the next text, or set it
-/save FILE   write the story to a file (landmark chat RUN --story FILE goes on with it)
-/restart     begin again
-/help        this
-/quit        leave (so does Ctrl-D); Ctrl-C ends what is being written"""
+Type what happens next; the model continues the story. An empty line lets the model continue alone.
+/undo        remove the last turn
+/retry       generate the model's part of the last turn again, with a new seed
+/seed [N]    show the next random seed, or set it
+/save FILE   save the story to a file (landmark story RUN --story FILE continues it)
+/restart     start again
+/help        show this help
+/quit        exit (so does Ctrl-D); Ctrl-C stops the generation"""
 
 
-def chat(
+def tell(
     run: RunFolder,
     story: Annotated[
-        Path | None, typer.Option(help="A text file to go on from, such as /save writes.")
+        Path | None, typer.Option(help="A text file to continue, such as /save writes.")
     ] = None,
-    length: Annotated[int, typer.Option(min=1, help="Most tokens of the model a turn.")] = 80,
+    length: Annotated[int, typer.Option(min=1, help="Maximum number of new tokens per turn.")] = 80,
     temperature: Temperature = 0.8,
     top_k: TopK = None,
     top_p: TopP = None,
     repetition_penalty: RepetitionPenalty = 1.0,
-    seed: Annotated[int, typer.Option(help="Of the first text; each text takes the next.")] = 1,
+    seed: Annotated[
+        int, typer.Option(help="Random seed of the first turn; each turn adds one.")
+    ] = 1,
     int8: Int8 = False,
     checkpoint: Checkpoint = None,
     device: Device = "auto",
 ) -> None:
-    """Tell a story together with a language model, turn by turn."""
+    """Play a text adventure: write a story in turns with a language model."""
     from landmark.pipelines.loading import load
 
     options = {

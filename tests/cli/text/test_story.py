@@ -1,4 +1,4 @@
-"""`landmark chat`, driven as a pipe drives it."""
+"""`landmark story`, driven as a pipe drives it."""
 
 import io
 
@@ -6,7 +6,7 @@ import pytest
 
 import landmark
 import landmark.decoding.stepwise
-from landmark.cli.text.chat import Story, Turn, newest_part
+from landmark.cli.text.story import Story, Turn, newest_part
 from landmark.pipelines.generation import GenerationPipeline
 
 TEXT = "".join(f"{n} green bottles hanging on the wall,\n" for n in range(99, 9, -1))
@@ -21,21 +21,21 @@ SMALL = [
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("chat")
+    folder = tmp_path_factory.mktemp("story")
     (folder / "text.txt").write_text(TEXT)
     text = f"data.text=['{folder / 'text.txt'}']"
     return landmark.train("gpt", folder / "run", [*SMALL, text]).folder
 
 
 @pytest.fixture
-def chat(command, run, monkeypatch):
+def tell(command, run, monkeypatch):
     """Play these lines; what was told, and what was said beside it."""
 
     def play(*lines: str, words: tuple = (), at_terminal: bool = False):
         given = io.TextIOWrapper(io.BytesIO("".join(f"{line}\n" for line in lines).encode()))
         given.isatty = lambda: at_terminal
         monkeypatch.setattr("sys.stdin", given)
-        answer = command("chat", run, "--length", LENGTH, *words)
+        answer = command("story", run, "--length", LENGTH, *words)
         assert answer.code == 0, answer.err
         return answer.out, answer.err
 
@@ -54,8 +54,8 @@ def write(run):
     return after
 
 
-def test_the_model_goes_on_from_the_story_so_far(chat, write):
-    out, err = chat("99 gr", "", "the wall")
+def test_the_model_goes_on_from_the_story_so_far(tell, write):
+    out, err = tell("99 gr", "", "the wall")
     first = write("99 gr", 1)
     second = write("99 gr" + first, 2)
     story = "99 gr" + first + second
@@ -69,34 +69,34 @@ def test_the_model_goes_on_from_the_story_so_far(chat, write):
     ]  # fmt: skip
 
 
-def test_a_turn_is_taken_back_or_written_again_with_a_new_seed(chat, write, tmp_path):
+def test_a_turn_is_taken_back_or_written_again_with_a_new_seed(tell, write, tmp_path):
     saved = tmp_path / "story.txt"
-    chat("99", "on the", "/undo", f"/save {saved}")
+    tell("99", "on the", "/undo", f"/save {saved}")
     assert saved.read_text() == "99" + write("99", 1)
-    out, _ = chat("99", "/retry", f"/save {saved}")
+    out, _ = tell("99", "/retry", f"/save {saved}")
     assert saved.read_text() == "99" + write("99", 2)
     assert out == f"99{write('99', 1)}\n99{write('99', 2)}\n\n"
 
 
-def test_seeds_are_shown_and_set(chat, write):
-    out, err = chat("/seed", "/seed 7", "9", "/seed")
+def test_seeds_are_shown_and_set(tell, write):
+    out, err = tell("/seed", "/seed 7", "9", "/seed")
     assert out == f"9{write('9', 7)}\n\n"
     assert err.splitlines()[1:] == [
         "the next seed is 1", "the next seed is 7", "[seed 7]", "the next seed is 8",
     ]  # fmt: skip
-    assert chat("9", words=("--seed", 7))[0] == out
+    assert tell("9", words=("--seed", 7))[0] == out
 
 
-def test_a_saved_story_goes_on_and_restarts(chat, write, tmp_path):
+def test_a_saved_story_goes_on_and_restarts(tell, write, tmp_path):
     saved = tmp_path / "story.txt"
     saved.write_text("99 green")
-    out, _ = chat("", "/restart", "", words=("--story", saved))
+    out, _ = tell("", "/restart", "", words=("--story", saved))
     first, again = write("99 green", 1), write("99 green", 2)
     assert out == f"99 green{first}\n99 green{again}\n\n"
 
 
-def test_help_and_quit(chat):
-    out, err = chat("/help", "/quit", "99 green")
+def test_help_and_quit(tell):
+    out, err = tell("/help", "/quit", "99 green")
     assert out == "\n"
     for command in ("/undo", "/retry", "/seed", "/save", "/restart", "/help", "/quit"):
         assert command in err
@@ -114,8 +114,8 @@ def test_help_and_quit(chat):
         ("straße", "'ß' (U+00DF) was never seen in training"),
     ],
 )
-def test_a_mistake_is_named_and_changes_nothing(chat, write, line, said):
-    out, err = chat(line, "99")
+def test_a_mistake_is_named_and_changes_nothing(tell, write, line, said):
+    out, err = tell(line, "99")
     assert f"landmark: {said}" in err or said in err
     assert out == f"99{write('99', 1)}\n\n"
 
@@ -143,14 +143,14 @@ def test_a_players_text_begins_a_line_and_silence_does_not():
     assert story.text == "Once\nThere was a king and\nhe said\nx"
 
 
-def test_the_prompt_is_no_part_of_the_story(chat, write):
-    out, err = chat("99", "/quit", at_terminal=True)
+def test_the_prompt_is_no_part_of_the_story(tell, write):
+    out, err = tell("99", "/quit", at_terminal=True)
     assert out == f"99{write('99', 1)}\n\n"
     assert err.splitlines()[1:] == ["> [seed 1]", "> "]
 
 
 @pytest.mark.parametrize("written", ["", " gr"])
-def test_ctrl_c_ends_what_is_being_written_but_not_the_game(chat, write, monkeypatch, written):
+def test_ctrl_c_ends_what_is_being_written_but_not_the_game(tell, write, monkeypatch, written):
     stream, begun = GenerationPipeline.stream, []
 
     def interrupted(pipeline, prompt, *arguments, **options):
@@ -163,15 +163,15 @@ def test_ctrl_c_ends_what_is_being_written_but_not_the_game(chat, write, monkeyp
         raise KeyboardInterrupt
 
     monkeypatch.setattr(GenerationPipeline, "stream", interrupted)
-    out, _ = chat("99", "", at_terminal=True)
+    out, _ = tell("99", "", at_terminal=True)
     assert begun == ["99", f"99{written}"]
     assert out == f"99{written}\n{write(f'99{written}', 2)}\n\n"
 
 
 def test_ctrl_c_in_a_pipe_ends_the_game(command, run, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"99\n")))
-    monkeypatch.setattr("landmark.cli.text.chat.newest_part", _interrupt)
-    assert command("chat", run).code == 130
+    monkeypatch.setattr("landmark.cli.text.story.newest_part", _interrupt)
+    assert command("story", run).code == 130
 
 
 def _interrupt(*_: object) -> str:
@@ -180,7 +180,7 @@ def _interrupt(*_: object) -> str:
 
 def test_a_long_story_is_told_in_the_real_command(landmark_command, run):
     lines = "".join(f"{n} green bottles\n" for n in range(30))
-    result = landmark_command("chat", run, "--length", 8, stdin=lines + "\n/seed\n")
+    result = landmark_command("story", run, "--length", 8, stdin=lines + "\n/seed\n")
     assert result.returncode == 0, result.stderr
     assert result.stderr.endswith("the next seed is 32\n")
     assert all(f"{n} green bottles" in result.stdout for n in range(30))
@@ -195,10 +195,10 @@ def test_a_long_story_is_told_in_the_real_command(landmark_command, run):
     ],
 )
 def test_a_mistake_at_the_beginning_is_one_line(mistake, run, words, said):
-    assert said in mistake("chat", run, *words)
+    assert said in mistake("story", run, *words)
 
 
 def test_input_that_is_no_text_is_named_with_its_line(landmark_command, run):
-    result = landmark_command("chat", run, "--length", 3, stdin=b"99\n\xff\n")
+    result = landmark_command("story", run, "--length", 3, stdin=b"99\n\xff\n")
     assert result.returncode == 2
     assert result.stderr.endswith("landmark: stdin:2: not valid UTF-8\n")
