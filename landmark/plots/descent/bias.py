@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from landmark.plots.descent.film import save_lines
 from landmark.plots.descent.path import tidy
+from landmark.plots.figure import save_figure
 from landmark.probes.descent.bias import BETA1, BiasRun, best_rate, excess
 
 _COLOURS = ("#56b4e9", "#1f77b4", "#1b2a6b", "#9467bd", "#d62728", "#e69f00")
@@ -29,7 +29,7 @@ def save_bias(runs: Sequence[BiasRun], path: Path) -> None:
     handles.append(Line2D([], [], color="0.3", linestyle="-", label="corrected"))
     handles.append(Line2D([], [], color="0.3", linestyle="--", label="not corrected"))
     figure.legend(handles=handles, ncols=len(handles), loc="outside lower center", frameon=False)
-    save_lines(figure, [*colours.values()], path)
+    save_figure(figure, path)
 
 
 def _draw_sizes(axes: Axes, colours: dict[float, str], steps: int) -> None:

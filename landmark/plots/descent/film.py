@@ -4,12 +4,10 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from PIL import Image
@@ -19,9 +17,7 @@ from landmark.plots.figure import check_figure, save_figure, write_figure
 
 FILM = ".gif"
 FRAMES, FRAME_MILLISECONDS, LAST_MILLISECONDS = 90, 70, 3000
-FILM_DOTS_PER_INCH, PICTURE_DOTS_PER_INCH = 72, 150
-COLOURS = 256
-_PLAIN = Image.Dither.NONE
+FILM_DOTS_PER_INCH = 72
 Style = str | tuple[int, tuple[int, int]]
 """Of a line: "-", or where its dashes begin and how long they and the gaps are."""
 
@@ -66,30 +62,15 @@ def check_film(path: Path) -> None:
 
 def save_traces(figure: Figure, traces: Sequence[Trace], path: Path) -> None:
     """A picture; or, if the file is to be a .gif, a film in which the lines grow."""
-    colours = [one.line.get_color() for one in traces]
     if path.suffix.lower() != FILM:
-        save_lines(figure, colours, path)
+        save_figure(figure, path)
         return
     pictures, content = _frames(figure, traces), io.BytesIO()
-    # One palette for all, that of the last frame, which has every colour: no flicker.
-    palette = _palette(pictures[-1], colours)
-    first, *others = [one.quantize(palette=palette, dither=_PLAIN) for one in pictures]
+    palette = pictures[-1].quantize(method=Image.Quantize.MAXCOVERAGE)  # one for all: no flicker
+    first, *others = [one.quantize(palette=palette, dither=Image.Dither.NONE) for one in pictures]
     times = [FRAME_MILLISECONDS] * len(others) + [LAST_MILLISECONDS]
     first.save(content, "GIF", save_all=True, append_images=others, duration=times, loop=0)
     write_figure(content.getvalue(), path)
-
-
-def save_lines(figure: Figure, colours: Sequence[Any], path: Path) -> None:
-    """A picture of lines in these colours; a .png has a palette, which is a third of the size."""
-    if path.suffix.lower() != ".png":
-        save_figure(figure, path)
-        return
-    content, small = io.BytesIO(), io.BytesIO()
-    figure.savefig(content, format="png", dpi=PICTURE_DOTS_PER_INCH)
-    picture = Image.open(content).convert("RGB")
-    picture = picture.quantize(palette=_palette(picture, colours), dither=_PLAIN)
-    picture.save(small, "PNG", optimize=True)
-    write_figure(small.getvalue(), path)
 
 
 def frame_points(longest: int) -> list[int]:
@@ -116,15 +97,3 @@ def _frames(figure: Figure, traces: Sequence[Trace]) -> list[Image.Image]:
             figure.draw_artist(artist)
         pictures.append(Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB"))
     return pictures
-
-
-def _palette(picture: Image.Image, lines: Sequence[Any]) -> Image.Image:
-    """The colours of a picture, in which those of the lines have their place, thin as they are."""
-    colours = sorted({to_hex(line) for line in lines})
-    swatch = max(1, picture.height // 4 // len(colours))
-    larger = Image.new("RGB", (picture.width, picture.height + swatch * len(colours)))
-    larger.paste(picture)
-    for number, colour in enumerate(colours):
-        top = picture.height + swatch * number
-        larger.paste(colour, (0, top, picture.width, top + swatch))
-    return larger.quantize(COLOURS)

@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from landmark.pipelines.inspection.update import WatchedTraining
-from landmark.plots.descent.film import save_lines
 from landmark.plots.descent.path import tidy
+from landmark.plots.figure import save_figure
 
 USUAL = 1e-3
 """The share of its size that a matrix moves in trainings that go well: a rule of thumb."""
@@ -35,7 +35,7 @@ def save_updates(watched: WatchedTraining, title: str, path: Path) -> None:
         tidy(axes)
     figure.suptitle(title, fontsize=11)
     figure.legend(loc="outside right center", frameon=False, fontsize=8, title="first layer on top")
-    save_lines(figure, list(colours), path)
+    save_figure(figure, path)
 
 
 def _draw(axes: Axes, values: list[float], colour: Any, label: str) -> None:

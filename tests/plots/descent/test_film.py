@@ -1,4 +1,4 @@
-"""Lines that grow: the last frame is the picture, and colours survive the palette."""
+"""Lines that grow: the last frame is the whole picture."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,6 @@ from PIL import Image
 
 from landmark.core.errors import UserError
 from landmark.plots.descent.film import (
-    _palette,
     check_film,
     frame_points,
     save_traces,
@@ -58,23 +57,8 @@ def test_a_picture_has_the_colours_of_its_lines(drawn, tmp_path):
     save_traces(*drawn, tmp_path / "picture.png")
     with Image.open(tmp_path / "picture.png") as picture:
         assert picture.size == (450, 300)
-        assert picture.mode == "P"
         assert count(picture, RED) > 300
         assert count(picture, BLUE) > 150
-
-
-def test_a_thin_line_keeps_its_colour_on_a_ground_of_many_colours():
-    noise = np.random.default_rng(0).integers(0, 256, (200, 300, 3), dtype=np.uint8)
-    noise[100, :3] = RED
-    picture = Image.fromarray(noise)
-    row = []
-    for lines in (["#d62728"], ["white"]):
-        palette = _palette(picture, lines)
-        small = picture.quantize(palette=palette, dither=Image.Dither.NONE)
-        row.append(np.asarray(small.convert("RGB"))[100, :3])
-    apart = [np.abs(pixels.astype(int) - RED).max() for pixels in row]
-    assert apart[0] <= 2
-    assert apart[1] > 10  # were it not told which colours are lines
 
 
 def test_frames_show_every_first_step_and_all_in_the_end():
