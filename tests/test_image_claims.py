@@ -50,9 +50,3 @@ def test_dense_layers_hold_most_of_the_parameters():
     counts = parameters("pooling")
     assert counts["dense"] > 9 * counts["pooled"]
     assert counts["dense"] == counts["dense-dropout"]
-
-
-def test_losses_of_training_and_validation_are_one_measure():
-    for claim in CLAIMS.values():
-        config = resolve(claim.recipe, [*claim.settings])
-        assert config.objective.label_smoothing == 0

@@ -6,7 +6,6 @@ import pytest
 
 import landmark
 from landmark.cli.demo import SENTENCES, SPLITS
-from landmark.data.embedded.corpus import EXAMPLE_SOURCE
 from landmark.engine.run import Run
 from landmark.engine.session import Session
 from landmark.pipelines.translation import evaluation
@@ -30,11 +29,6 @@ def quick(demo, monkeypatch):
 
 def trained_steps(said: str) -> list[int]:
     return [int(step) for step in re.findall(r"^step (\d+)/", said, re.MULTILINE)]
-
-
-def test_the_lectures_example_is_among_the_five_sentences():
-    assert len(SENTENCES) == 5
-    assert SENTENCES[0] == EXAMPLE_SOURCE == "I ate an apple."
 
 
 def test_the_demo_trains_scores_translates_and_looks_inside(demo, tmp_path):

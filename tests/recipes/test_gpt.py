@@ -162,9 +162,3 @@ def test_the_standard_library_is_there_without_a_download():
     config = resolve("gpt-stdlib")
     assert config.data.corpus == "stdlib"
     assert config.data.apart
-
-
-def test_the_shakespeare_recipe_reads_characters(settings):
-    config = resolve("gpt-shakespeare")
-    assert config.tokenizer.kind == "characters"
-    assert config.batches.length == config.model.max_length

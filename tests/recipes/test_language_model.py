@@ -227,11 +227,3 @@ def test_identity_follows_the_recipe_and_the_text(settings, tmp_path):
     (tmp_path / "other.txt").write_text("other")
     other = [*settings, f"data.text=['{tmp_path / 'other.txt'}']"]
     assert identity(resolve("language-model", other)) != base
-
-
-@pytest.mark.parametrize("cell", ["lstm", "gru", "rnn"])
-def test_the_shakespeare_recipes_differ_by_the_cell_alone(cell):
-    config = resolve(f"{cell}-shakespeare")
-    assert config.model.cell == cell
-    assert config.data.corpus == "shakespeare"
-    assert config.batches == resolve("lstm-shakespeare").batches

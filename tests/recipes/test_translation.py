@@ -88,35 +88,10 @@ def test_every_variant_is_a_network_that_can_be_shown():
     assert {f"transformer-{name}" for name in VARIANTS} <= set(NETWORKS)
 
 
-def test_the_recipe_for_own_data_averages_checkpoints_it_keeps():
-    trainer = resolve("translation").trainer
-    assert 0 < trainer.average_last <= trainer.keep_last
-    assert trainer.patience
-
-
 def test_own_data_must_be_named(tmp_path):
     with pytest.raises(UserError, match="give --source and --target"):
         train("translation", tmp_path / "run")
     assert not (tmp_path / "run").exists()
-
-
-@pytest.mark.parametrize(
-    ("size", "updates", "averaged", "dropout"),
-    [("base", 100_000, 5, 0.1), ("big", 300_000, 20, 0.3)],
-)
-def test_the_papers_settings_of_wmt14(size, updates, averaged, dropout):
-    """Vaswani et al. 2017, sections 5.1 to 5.4 and 6.1."""
-    config = resolve(f"transformer-{size}-wmt14")
-    assert config.model == dataclasses.replace(VARIANTS[size], dropout=dropout)
-    assert (config.tokenizer.vocab_size, config.model.tied) == (37_000, "all")
-    assert config.batches.tokens == 25_000
-    assert (config.schedule.name, config.schedule.warmup_steps) == ("noam", 4000)
-    optimizer = config.optimizer
-    assert (optimizer.name, optimizer.betas, optimizer.epsilon) == ("adam", (0.9, 0.98), 1e-9)
-    assert config.objective.label_smoothing == 0.1
-    assert (config.trainer.max_steps, config.trainer.average_last) == (updates, averaged)
-    search = config.search
-    assert (search.beam, search.length_penalty, search.max_extra) == (4, 0.6, 50)
 
 
 @pytest.mark.parametrize(("size", "paper"), [("base", 3.3e18), ("big", 2.3e19)])

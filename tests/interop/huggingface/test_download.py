@@ -10,7 +10,7 @@ import pytest
 
 from landmark.core.errors import UserError
 from landmark.interop.huggingface import download
-from landmark.interop.huggingface.download import HUB, fetch_model
+from landmark.interop.huggingface.download import fetch_model
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 FILES = {
@@ -235,7 +235,3 @@ def test_what_is_no_name_is_refused_before_anything_is_asked(name, hub):
     with pytest.raises(UserError, match="neither a folder nor the name of a model"):
         fetch_model(name, silent)
     assert hub.asked == []
-
-
-def test_the_hub_is_the_public_one():
-    assert HUB == "https://huggingface.co"

@@ -15,7 +15,6 @@ from landmark.models.convolutional.inception import (
     InceptionV3,
     InceptionV3Config,
 )
-from landmark.probes.anatomy import dissect
 from tests.torchvision_beside import calibrated, randomized, renamed, torchvision
 
 theirs = torchvision.models.inception
@@ -76,16 +75,12 @@ def test_inception_v3_is_torchvisions() -> None:
         torch.testing.assert_close(ours.auxiliary(maps), early, atol=1e-4, rtol=1e-4)
 
 
-def test_counts_of_inception_v3_are_the_published_ones() -> None:
+def test_the_auxiliary_head_of_inception_v3_reads_maps_of_17_pixels() -> None:
     with torch.device("meta"):
         network, image = InceptionV3(InceptionV3Config()).eval(), torch.zeros(1, 3, 299, 299)
-        counted = dissect(network, lambda net: net(image), ("auxiliary.",))
         seen: list[torch.Size] = []
         network.auxiliary.register_forward_hook(lambda _, x, y: seen.append(x[0].shape))
         assert [scores.shape for scores in network.scores(image)] == [(1, 1000)] * 2
-    assert counted.parameters == 23_834_568
-    assert counted.parameters + counted.auxiliary_parameters == 27_161_264
-    assert counted.macs == 5_713_216_096
     assert seen == [(1, 768, 17, 17)]
 
 

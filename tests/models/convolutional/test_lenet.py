@@ -35,13 +35,7 @@ def anatomy(name: str):
         return dissect(kind(config), lambda n: n(torch.zeros(1, 1, side, side)))
 
 
-def test_the_network_of_1998_has_60000_parameters_layer_by_layer():
-    found = anatomy("lenet5-1998")
-    rows = {row.name: row.parameters for row in found.layers}
-    assert rows == {
-        "c1": 156, "s2": 12, "c3": 1_516, "s4": 32, "c5": 48_120, "f6": 10_164, "output": 0,
-    }  # fmt: skip
-    assert found.parameters == 60_000
+def test_the_codes_of_the_network_of_1998_are_fixed():
     fixed = sum(buffer.numel() for buffer in LeNet1998(LeNet1998Config()).buffers())
     assert fixed == 840
 
@@ -62,10 +56,8 @@ def test_the_network_of_1998_has_340068_connections_up_to_f6():
     assert sum(connections.values()) == 340_068
 
 
-def test_the_network_taught_today_has_61706_parameters():
-    found = anatomy("lenet5")
-    assert found.parameters == 61_706
-    rows = {row.name: row for row in found.layers}
+def test_the_network_taught_today_has_the_layers_of_the_lecture():
+    rows = {row.name: row for row in anatomy("lenet5").layers}
     assert rows["c5"].parameters - 120 == 48_000  # 16 * 5 * 5 * 120, as in the lecture
     assert rows["f6"].parameters - 84 == 10_080
     assert (rows["c1"].macs, rows["c3"].macs) == (117_600, 240_000)

@@ -12,25 +12,6 @@ from tests.torchvision_beside import randomized, renamed, torchvision
 theirs = torchvision.models.resnet
 
 SMALL = ResNetConfig(classes=7, image_size=32, blocks=(1, 2), width=8, bottleneck=False)
-PARAMETERS = {
-    "resnet-18": 11_689_512,
-    "resnet-34": 21_797_672,
-    "resnet-50": 25_557_032,
-    "resnet-101": 44_549_160,
-    "resnet-152": 60_192_808,
-    "resnet-cifar-20": 269_722,
-    "resnet-cifar-32": 464_154,
-    "resnet-cifar-44": 658_586,
-    "resnet-cifar-56": 853_018,
-    "resnet-cifar-110": 1_727_962,
-}
-BILLIONS_OF_MACS = {
-    "resnet-18": 1.814,
-    "resnet-34": 3.664,
-    "resnet-50": 4.089,
-    "resnet-101": 7.801,
-    "resnet-152": 11.514,
-}
 HALVED = [(256, 128, 56), (512, 256, 28), (1024, 512, 14)]
 """Maps in, maps out and the side at the first 1x1 of each stage that halves the image."""
 NAMES = (
@@ -64,19 +45,11 @@ def test_scores_are_those_of_torchvision(block, bottleneck: bool) -> None:
         torch.testing.assert_close(ours(images), reference(images), atol=1e-4, rtol=1e-4)
 
 
-@pytest.mark.parametrize("name", sorted(PARAMETERS))
-def test_parameters_are_the_published_ones(name: str) -> None:
+@pytest.mark.parametrize("depth", [18, 34, 50, 101, 152])
+def test_multiplications_are_torchvisions(depth: int) -> None:
+    macs = counted(VARIANTS[f"resnet-{depth}"]).macs
     with torch.device("meta"):
-        network = ResNet(VARIANTS[name])
-    assert sum(parameter.numel() for parameter in network.parameters()) == PARAMETERS[name]
-
-
-@pytest.mark.parametrize("name", sorted(BILLIONS_OF_MACS))
-def test_multiplications_are_the_published_ones_and_torchvisions(name: str) -> None:
-    macs = counted(VARIANTS[name]).macs
-    assert round(macs / 1e9, 3) == BILLIONS_OF_MACS[name]
-    with torch.device("meta"):
-        reference = getattr(theirs, name.replace("-", ""))()
+        reference = getattr(theirs, f"resnet{depth}")()
         image = torch.zeros(1, 3, 224, 224)
         assert macs == dissect(reference, lambda network: network(image)).macs
 

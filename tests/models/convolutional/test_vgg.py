@@ -10,26 +10,9 @@ from tests.torchvision_beside import randomized, torchvision
 THEIRS = {"a": "vgg11", "b": "vgg13", "d": "vgg16", "e": "vgg19"}
 
 
-@pytest.mark.parametrize(
-    ("name", "parameters", "macs"),
-    [
-        ("vgg-a", 132_863_336, 7_609_090_048),
-        ("vgg-a-lrn", 132_863_336, 7_609_090_048),
-        ("vgg-b", 133_047_848, 11_308_466_176),
-        ("vgg-c", 133_638_952, 11_770_888_192),
-        ("vgg-d", 138_357_544, 15_470_264_320),
-        ("vgg-e", 143_667_240, 19_632_062_464),
-        ("vgg-a-bn", 132_868_840, 7_609_090_048),
-        ("vgg-b-bn", 133_053_736, 11_308_466_176),
-        ("vgg-d-bn", 138_365_992, 15_470_264_320),
-        ("vgg-e-bn", 143_678_248, 19_632_062_464),
-    ],
-)
-def test_parameters_and_macs_are_those_published(name, parameters, macs):
+def test_the_first_dense_layer_has_most_of_the_weights():
     with torch.device("meta"):
-        found = dissect(VGG(VARIANTS[name]), lambda n: n(torch.zeros(1, 3, 224, 224)))
-    assert found.parameters == parameters
-    assert found.macs == macs
+        found = dissect(VGG(VARIANTS["vgg-d"]), lambda n: n(torch.zeros(1, 3, 224, 224)))
     rows = {row.name: row for row in found.layers}
     # The lecture's "last layer" of 102M weights is the first dense one.
     assert rows["dense.0.linear"].parameters - 4096 == 512 * 7 * 7 * 4096 == 102_760_448

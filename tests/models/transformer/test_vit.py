@@ -16,15 +16,6 @@ from tests.torchvision_beside import randomized, renamed
 
 theirs = torchvision.models.vision_transformer
 SMALL = ViTConfig(classes=7, image_size=32, patch_size=8, hidden_size=24, num_heads=3, num_layers=2)
-PARAMETERS = {
-    "vit-ti16": 5_717_416,
-    "vit-s16": 22_050_664,
-    "vit-b16": 86_567_656,
-    "vit-b32": 88_224_232,
-    "vit-l16": 304_326_632,
-    "vit-l32": 306_535_400,
-    "vit-h14": 632_045_800,
-}
 BILLIONS_OF_MACS = {"vit-b16": 17.564, "vit-b32": 4.409, "vit-l16": 61.555, "vit-l32": 15.378}
 TORCHVISION = (
     (r"^class_token", "embedding.token"),
@@ -120,13 +111,6 @@ def test_positions_are_interpolated_as_in_the_papers_code() -> None:
     square = table[0, 1:].view(4, 4, 5).numpy()
     expected = torch.from_numpy(ndimage.zoom(square, (6 / 4, 3 / 4, 1), order=1))
     torch.testing.assert_close(resized[0, 1:], expected.reshape(18, 5))
-
-
-@pytest.mark.parametrize("name", sorted(PARAMETERS))
-def test_parameters_are_the_published_ones(name: str) -> None:
-    with torch.device("meta"):
-        network = ViT(VARIANTS[name])
-    assert sum(parameter.numel() for parameter in network.parameters()) == PARAMETERS[name]
 
 
 @pytest.mark.parametrize("name", sorted(BILLIONS_OF_MACS))

@@ -36,9 +36,3 @@ def test_kernels_do_what_they_are_called():
     torch.testing.assert_close(apply_kernel(flat, kernel("lighten")), flat * 4 / 3)
     torch.testing.assert_close(apply_kernel(flat, kernel("darken")), flat * 2 / 3)
     assert float(kernel("random 1").sum()) == pytest.approx(1)
-
-
-def test_there_are_the_eight_of_the_lecture():
-    assert list(HAND_MADE) == [
-        "identity", "edge", "blur", "sharpen", "lighten", "darken", "random 1", "random 2",
-    ]  # fmt: skip

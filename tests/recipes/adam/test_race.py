@@ -56,20 +56,6 @@ def test_a_racer_whose_updates_cost_more_makes_fewer():
     assert "trainer.max_steps=1" in race.overrides(slow, 1.0, 1, 3)
 
 
-def test_figure_4_crosses_both_decays_with_bias_correction():
-    found = set()
-    for racer in RACES["race-vae"].racers:
-        config = resolve("race-vae", racer.settings)
-        found.add((*config.optimizer.betas, config.optimizer.bias_correction))
-        assert racer.name.endswith("-uncorrected") != config.optimizer.bias_correction
-    assert found == {
-        (beta1, beta2, corrected)
-        for beta1 in (0.0, 0.9)
-        for beta2 in (0.99, 0.999, 0.9999)
-        for corrected in (True, False)
-    }
-
-
 def test_sparse_gradients_go_to_the_methods_that_take_them():
     sparse = {
         racer.name
