@@ -7,7 +7,6 @@ the two orders of a pair. There is dropout before each head, and no more than a 
 """
 
 from collections.abc import Callable
-from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -22,7 +21,6 @@ from landmark.models.transformer.bert import BERT, BERTConfig
 from landmark.models.transformer.gpt import GPT, GPTConfig
 
 BodyConfig = BERTConfig | GPTConfig | RecurrentLanguageModelConfig
-Kind = Literal["classification", "regression", "choice", "tagging", "span"]
 _SPREAD = 0.02  # standard deviation of a fresh head's weights
 
 

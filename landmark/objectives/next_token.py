@@ -7,29 +7,18 @@ begins, but no gradient goes back through it.
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from landmark.core.turn import Objective, Turn
 from landmark.data.batch import TextBatch
 from landmark.layers.projection import ProjectionLoss, projected_cross_entropy
+from landmark.models.recurrent.language_model import RecurrentLanguageModel
 
 State = tuple[Tensor, ...]
 """What a model carries for B streams: tensors of which dimension 1 is the stream. (L, B, …)"""
-
-
-class StreamModel(Protocol):
-    """What reading streams asks of a model."""
-
-    output: nn.Linear
-
-    def __call__(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        """Hidden states of the next tokens, and the state after all. (B, T) -> (B * T, D)"""
-
-    def begin(self, rows: int) -> State:
-        """The state before any token."""
 
 
 class NextTokenObjective(Objective):
@@ -70,7 +59,7 @@ class StreamObjective(NextTokenObjective):
     number of parts and processes.
     """
 
-    model: StreamModel
+    model: RecurrentLanguageModel
 
     def __init__(self, model: Any, of_characters: bool = False) -> None:
         super().__init__(model, of_characters)

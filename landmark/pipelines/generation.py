@@ -7,7 +7,7 @@ with a text's length.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -44,16 +44,6 @@ BATCH_SIZE = 16
 _INCOMPLETE = "\ufffd"  # how a decoder writes the first bytes of a character
 _AS_IT_BELIEVES = SamplingConfig()
 Ending = Literal["length", "stop", "end"]
-
-
-class WritingModel(Protocol):
-    """What writing asks of a model: GPT and the recurrent language model have it."""
-
-    def start(self, tokens: Tensor, packing: Packing, room: int) -> tuple[Tensor, Any]:
-        """Read R beginnings; logits of what comes next and the state there. (N,) -> (R, V)"""
-
-    def step(self, tokens: Tensor, state: Any) -> Tensor:
-        """Logits of the token after these; the state moves on. (R,) -> (R, V)"""
 
 
 @dataclass(frozen=True)

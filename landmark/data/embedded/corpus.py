@@ -33,8 +33,7 @@ GOAL_PHENOMENA = {"held-out": "held-out-pair", "subject-only": "noun-as-object"}
 FEWEST_WORDS = 3
 MOST_WORDS = 27  # without a depth asked for
 MOST_FAILURES = 20_000  # draws in a row without a new sentence
-# The lectures' example stays out of every split, in any wording with this German side.
-EXAMPLE_SOURCE = "I ate an apple."
+# The lectures' example, "I ate an apple.", stays out of every split in any wording of this target.
 EXAMPLE_TARGET = "Ich habe einen Apfel gegessen."
 
 

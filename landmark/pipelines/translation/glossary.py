@@ -60,12 +60,11 @@ class Glossary:
             raise UserError(f"{path}: has no terms: write source term, tab, target term in a line")
         return cls(list(terms.values()))
 
-    def phrases_for(self, text: str) -> tuple[str, ...]:
-        """The target terms required by a text, each once, in the order of its source terms."""
-        return tuple(dict.fromkeys(term.target for term in self._found(text)))
-
     def phrases(self, text: str, encode: Encoder, longest: int) -> tuple[tuple[int, ...], ...]:
-        """The same as tokens; a term of none or of more than `longest` is refused by its line."""
+        """The target terms that a text requires, as tokens, each once, in the order of the source.
+
+        A term of no token or of more than `longest` is refused by its line.
+        """
         found = {term.target: term for term in self._found(text)}
         encoded = encode(list(found)) if found else []
         for term, tokens in zip(found.values(), encoded, strict=True):

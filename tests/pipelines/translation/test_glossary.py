@@ -14,51 +14,57 @@ def read(tmp_path):
     return read
 
 
+def required(glossary, text):
+    """The target terms that a text requires, each encoded as one token: itself."""
+    found = glossary.phrases(text, lambda terms: [[term] for term in terms], longest=1)
+    return tuple(term for (term,) in found)
+
+
 def test_terms_are_found_as_whole_words_in_the_order_of_the_text(read):
     glossary = read("cat\tKater\ndog\tRüde\n")
-    assert glossary.phrases_for("A dog and a cat.") == ("Rüde", "Kater")
-    assert glossary.phrases_for("(dog)dog's dog-cat") == ("Rüde", "Kater")
-    assert glossary.phrases_for("dogs, catty hotdog dog2 dog_x") == ()
-    assert glossary.phrases_for("") == ()
+    assert required(glossary, "A dog and a cat.") == ("Rüde", "Kater")
+    assert required(glossary, "(dog)dog's dog-cat") == ("Rüde", "Kater")
+    assert required(glossary, "dogs, catty hotdog dog2 dog_x") == ()
+    assert required(glossary, "") == ()
 
 
 def test_letters_of_any_script_and_their_marks_make_words(read):
     glossary = read("öl\tA\nहिन\tB\ncafe\tC\ncafé\tD\n")
-    assert glossary.phrases_for("ölig möl हिन्दी") == ()
-    assert glossary.phrases_for("cafe\u0301") == ("D",)  # composed or not
-    assert glossary.phrases_for("हिन öl") == ("B", "A")
+    assert required(glossary, "ölig möl हिन्दी") == ()
+    assert required(glossary, "cafe\u0301") == ("D",)  # composed or not
+    assert required(glossary, "हिन öl") == ("B", "A")
 
 
 def test_the_longest_term_wins_and_none_overlaps(read):
     glossary = read("new\tneu\nnew york\tNeu-York\nyork city\tYork-Stadt\ncity\tStadt\n")
-    assert glossary.phrases_for("a new york city") == ("Neu-York", "Stadt")
-    assert glossary.phrases_for("a new  york-city") == ("Neu-York", "Stadt")
-    assert glossary.phrases_for("new yorkers") == ("neu",)
+    assert required(glossary, "a new york city") == ("Neu-York", "Stadt")
+    assert required(glossary, "a new  york-city") == ("Neu-York", "Stadt")
+    assert required(glossary, "new yorkers") == ("neu",)
 
 
 def test_small_letters_stand_for_capitals_but_not_the_other_way(read):
     glossary = read("polish\tpolieren\nPolish\tpolnisch\nUS\tUSA\nroad sign\tSchild\n")
-    assert glossary.phrases_for("polish it") == ("polieren",)
-    assert glossary.phrases_for("Polish it") == ("polnisch",)
-    assert glossary.phrases_for("POLISH") == ("polieren",)  # the first in the file
-    assert glossary.phrases_for("give us the US") == ("USA",)
-    assert glossary.phrases_for("Road Sign") == ("Schild",)
+    assert required(glossary, "polish it") == ("polieren",)
+    assert required(glossary, "Polish it") == ("polnisch",)
+    assert required(glossary, "POLISH") == ("polieren",)  # the first in the file
+    assert required(glossary, "give us the US") == ("USA",)
+    assert required(glossary, "Road Sign") == ("Schild",)
 
 
 def test_a_term_required_twice_is_required_once(read):
-    assert read("dog\tHund\nhound\tHund\n").phrases_for("dog hound dog") == ("Hund",)
+    assert required(read("dog\tHund\nhound\tHund\n"), "dog hound dog") == ("Hund",)
 
 
 def test_signs_belong_to_terms(read):
     glossary = read("C++\tC-plus-plus\n.NET\tPunktnetz\n")
-    assert glossary.phrases_for("We like C++, not .NET.") == ("C-plus-plus", "Punktnetz")
-    assert glossary.phrases_for("C+") == ()
+    assert required(glossary, "We like C++, not .NET.") == ("C-plus-plus", "Punktnetz")
+    assert required(glossary, "C+") == ()
 
 
 def test_blank_lines_marks_and_repeated_lines_are_harmless(read):
     glossary = read("\ufeffdog\tHund\r\n\r\n dog \t Hund \n\n")
     assert len(glossary) == 1
-    assert glossary.phrases_for("dog") == ("Hund",)
+    assert required(glossary, "dog") == ("Hund",)
 
 
 @pytest.mark.parametrize(
