@@ -16,8 +16,8 @@ LAUNCHING = {
     f"tests/{name}.py"
     for name in (
         "engine/test_distributed", "engine/test_sharding", "engine/test_trainer",
-        "faults/test_hosts", "faults/test_long_run", "faults/test_numbers", "faults/test_processes",
-        "models/convolutional/test_two_devices", "racing/test_crew",
+        "examples/test_alexnet_two_devices", "faults/test_hosts", "faults/test_long_run",
+        "faults/test_numbers", "faults/test_processes", "racing/test_crew",
         "recipes/test_language_model", "recipes/test_masked_language_model",
         "recipes/test_understanding",
     )

@@ -22,7 +22,6 @@ from landmark.core.errors import UserError
 from landmark.data.images.corpus import open_split
 from landmark.data.images.form import as_tensor
 from landmark.engine.session import InterruptedTraining
-from landmark.layers.image.convolution import cross_correlate, max_pool
 from landmark.models.convolutional.lenet import LeNet, LeNetConfig
 from landmark.models.image import ImageNetwork, ImageNetworkConfig
 from landmark.pipelines.inspection.viewer import ImageViewer, open_viewer
@@ -73,8 +72,8 @@ def edge_example() -> None:
     print("the vertical edge of the lecture: what a row of the kernel [1, -1] and pooling find")
     for name, ones in (("as it is", 2), ("one pixel to the left", 1), ("one to the right", 3)):
         image = torch.tensor([1.0] * ones + [0.0] * (5 - ones)).repeat(4, 1).view(1, 1, 4, 5)
-        found = cross_correlate(image, kernel)
-        pooled = max_pool(found, (2, 2), (2, 2))
+        found = nn.functional.conv2d(image, kernel)
+        pooled = nn.functional.max_pool2d(found, 2)
         rows = [[int(value) for value in maps[0, 0, 0]] for maps in (image, found, pooled)]
         print(f"  {name:<24}X {rows[0]}  Y {rows[1]}  pooled {rows[2]}")
 

@@ -1,10 +1,11 @@
 """AlexNet: five convolutions and three dense layers, in two towers.
 
 Krizhevsky et al. 2012, "ImageNet Classification with Deep Convolutional Neural Networks". Each
-tower lives on its own device (see two_devices.py) and sees the other's maps only in the third
-convolution and in the dense layers; here the towers are groups of one convolution. The responses
-are normalised among a tower's own channels, because the devices do not meet there. Images are
-227 pixels a side: with the 224 that the paper names, the first layer's 55x55 would not come out.
+tower lives on its own device (see examples/alexnet_two_devices.py) and sees the other's maps only
+in the third convolution and in the dense layers; here the towers are groups of one convolution. The
+responses are normalised among a tower's own channels, because the devices do not meet there. Images
+are 227 pixels a side: with the 224 that the paper names, the first layer's 55x55 would not come
+out.
 
 The one-tower network is that of Krizhevsky 2014, "One weird trick", arXiv 1404.5997, as torchvision
 has it. The lecture's third variant (as in "Dive into Deep Learning") is one tower of 96 to 384
@@ -22,7 +23,7 @@ from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from landmark.core.configuration import settings
-from landmark.layers.image.normalization import LocalResponseNorm
+from landmark.layers.image.local_response_norm import LocalResponseNorm
 from landmark.models.convolutional.block import ACTIVATIONS, ActivationName, DenseLayer, run
 from landmark.models.convolutional.shape import Window, check_size, fit, map_side, smallest_side
 from landmark.models.image import ImageNetwork, ImageNetworkConfig

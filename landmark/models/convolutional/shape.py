@@ -9,11 +9,20 @@ from collections.abc import Iterable, Sequence
 from torch import Tensor, nn
 
 from landmark.core.errors import UserError
-from landmark.layers.image.convolution import needed_size, output_size
 from landmark.models.image import ImageNetwork, ImageNetworkConfig
 
 Window = tuple[int, int, int]
 """Kernel, stride and padding of a convolution or a pooling."""
+
+
+def output_size(size: int, kernel: int, stride: int = 1, padding: int = 0) -> int:
+    """How many places a window has: floor((n - k + p + s) / s), p = 2 * padding; none is 0."""
+    return max((size - kernel + 2 * padding + stride) // stride, 0)
+
+
+def needed_size(size: int, kernel: int, stride: int = 1, padding: int = 0) -> int:
+    """The smallest input with at least `size` places for a window: output_size the other way."""
+    return max((size - 1) * stride + kernel - 2 * padding, 1)
 
 
 def map_side(image_size: int, windows: Iterable[Window]) -> int:

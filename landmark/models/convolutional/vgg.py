@@ -14,7 +14,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from landmark.core.configuration import settings
-from landmark.layers.image.normalization import LocalResponseNorm
+from landmark.layers.image.local_response_norm import LocalResponseNorm
 from landmark.models.convolutional.block import ConvolutionLayer, DenseLayer, run
 from landmark.models.convolutional.shape import check_size, fit
 from landmark.models.image import ImageNetwork, ImageNetworkConfig

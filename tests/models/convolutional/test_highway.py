@@ -1,9 +1,9 @@
 import pytest
 import torch
 
+from examples.highway import HighwayLayer
 from landmark.core.configuration import Origin, build
 from landmark.core.errors import UserError
-from landmark.layers.highway import HighwayLayer
 from landmark.models.convolutional.highway import (
     VARIANTS,
     HighwayConfig,

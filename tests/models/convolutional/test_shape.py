@@ -7,7 +7,13 @@ from landmark.models.convolutional.alexnet import AlexNet, AlexNetConfig
 from landmark.models.convolutional.highway import HighwayConfig, HighwayNetwork
 from landmark.models.convolutional.lenet import LeNet, LeNet1998, LeNet1998Config, LeNetConfig
 from landmark.models.convolutional.nin import NIN, NINConfig
-from landmark.models.convolutional.shape import fit, map_side, smallest_side
+from landmark.models.convolutional.shape import (
+    fit,
+    map_side,
+    needed_size,
+    output_size,
+    smallest_side,
+)
 from landmark.models.convolutional.vgg import VGG, VGGConfig
 
 NETWORKS = {
@@ -112,3 +118,19 @@ def test_maps_of_the_right_side_are_left_alone_and_others_averaged():
 def test_the_smallest_side_by_hand():
     assert smallest_side([(5, 1, 0), (2, 2, 0), (5, 1, 0), (2, 2, 0)]) == 16  # LeNet: 12, 6, 2, 1
     assert smallest_side([]) == 1
+
+
+@pytest.mark.parametrize(
+    ("kernel", "stride", "padding"), [(3, 1, 1), (11, 4, 0), (2, 2, 0), (7, 2, 3)]
+)
+def test_the_needed_size_is_the_smallest_that_gives_so_many_places(kernel, stride, padding):
+    for places in (1, 2, 7):
+        needed = needed_size(places, kernel, stride, padding)
+        assert output_size(needed, kernel, stride, padding) >= places
+        if needed > 1:
+            assert output_size(needed - 1, kernel, stride, padding) < places
+
+
+def test_a_window_wider_than_the_image_has_no_place():
+    assert output_size(3, 5) == 0
+    assert output_size(2, 5, 4) == 0

@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch import nn
 
-from landmark.layers.image.normalization import LocalResponseNorm
+from landmark.layers.image.local_response_norm import LocalResponseNorm
 from landmark.models.convolutional.vgg import VARIANTS, VGG, VGGConfig
 from landmark.probes.anatomy import dissect
 from tests.torchvision_beside import randomized, torchvision

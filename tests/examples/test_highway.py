@@ -5,7 +5,7 @@ import torch
 from torch import nn
 from torch.autograd import gradcheck
 
-from landmark.layers.highway import Highway
+from examples.highway import Highway
 
 SIZE = 5
 EXACT = {"rtol": 1e-12, "atol": 1e-12}

@@ -1,20 +1,30 @@
-"""AlexNet on two devices, a tower on each, as Krizhevsky et al. 2012 trained it (figure 2).
+"""AlexNet on two devices, one tower on each, as in Krizhevsky et al. 2012 (figure 2).
 
 Each device holds half of every layer's channels and units. The halves are exchanged where the
-paper's towers meet: before the third convolution and before and after the dense layers. With the
-same weights, the result and all gradients are those of the grouped network in alexnet.py.
+towers of the paper meet: before the third convolution, and before and after the dense layers. With
+the same weights, outputs and gradients equal those of the grouped network in
+landmark/models/convolutional/alexnet.py.
 
-The devices may be two of one process (`TwoDeviceAlexNet`), or one each of two processes
-(`TowerProcess`), as two CPUs by torch.distributed. The exchange is written here because it is one
-of activations inside a layer's input, in a pattern of its own: neither DDP nor FSDP, which
-exchange gradients and weights of whole networks, has it.
+The devices may belong to one process (`TwoDeviceAlexNet`), or to two processes of
+torch.distributed (`TowerProcess`). Neither DDP nor FSDP can do this: they exchange gradients and
+weights of whole networks, and here activations are exchanged inside the network.
+
+As a script, it compares two processes with one: scores, gradients and the time of a step (forward
+and backward, best of several), with one thread per process.
+
+    python examples/alexnet_two_devices.py [--batch 16] [--repeats 5] [--small]
 """
 
+import argparse
+import tempfile
+import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
 import torch.distributed as dist
+import torch.multiprocessing as multiprocessing
 from torch import Tensor, nn
 
 from landmark.core.errors import UserError
@@ -22,6 +32,7 @@ from landmark.models.convolutional.alexnet import APART, AlexNet, AlexNetConfig,
 from landmark.models.convolutional.block import DenseLayer
 from landmark.models.convolutional.shape import check_size, fit, map_side
 
+SMALL = AlexNetConfig(classes=10, image_size=99, widths=(32, 64, 96, 96, 64), dense_width=256)
 PHASES = 5
 """Stretches between exchanges: two convolutions, three more, and each dense layer."""
 
@@ -183,3 +194,71 @@ class _Exchange(torch.autograd.Function):
             dist.all_reduce(gradient, group=ctx.group)
         own = gradient.split(ctx.sizes, 1)[ctx.rank]
         return own, None, None, None
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--batch", type=int, default=16)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--small", action="store_true", help="a network of 0.3 million weights")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        multiprocessing.start_processes(
+            _measure,
+            (folder, options.batch, options.repeats, options.small),
+            nprocs=2,
+            start_method="spawn",
+        )
+
+
+def _measure(rank: int, folder: str, batch: int, repeats: int, small: bool) -> None:
+    torch.set_num_threads(1)
+    meeting = Path(folder) / "meeting"
+    dist.init_process_group("gloo", f"file://{meeting}", rank=rank, world_size=2)
+    torch.manual_seed(1)
+    config = SMALL if small else AlexNetConfig()
+    whole = AlexNet(config).eval()
+    tower = TowerProcess(whole).eval()
+    images = torch.randn(batch, config.channels, config.image_size, config.image_size)
+    labels = torch.randint(config.classes, (batch,))
+    alone, together = [], []
+    for _ in range(repeats):
+        together.append(_step(tower, images, labels))
+        if rank == 0:  # the other process waits, and leaves the grouped network the machine
+            alone.append(_step(whole, images, labels))
+        dist.barrier()
+    if rank == 0:
+        _report(whole, tower, images, min(alone), min(together))
+    else:
+        with torch.no_grad():
+            tower(images)  # the report's scores take both
+    dist.destroy_process_group()
+
+
+def _step(network: nn.Module, images: Tensor, labels: Tensor) -> float:
+    network.zero_grad()
+    started = time.perf_counter()
+    nn.functional.cross_entropy(network(images), labels).backward()
+    return time.perf_counter() - started
+
+
+@torch.no_grad()
+def _report(
+    whole: AlexNet, tower: TowerProcess, images: Tensor, alone: float, together: float
+) -> None:
+    apart = (whole(images) - tower(images)).abs().max().item()
+    grouped = {name: p.grad for name, p in whole.named_parameters() if p.grad is not None}
+    own = half_state(grouped, 0)
+    gap = max(
+        ((own[name] - p.grad).norm() / own[name].norm()).item()
+        for name, p in tower.tower.named_parameters()
+        if p.grad is not None
+    )
+    count = sum(p.numel() for p in tower.tower.parameters())
+    print(f"{count:,} of {sum(p.numel() for p in whole.parameters()):,} weights in this process")
+    print(f"scores are apart by at most {apart:.1e}, gradients by {gap:.1e} of their length")
+    print(f"one process {alone:.3f} s a step, two {together:.3f} s: ratio {alone / together:.2f}")
+
+
+if __name__ == "__main__":
+    main()

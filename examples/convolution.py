@@ -1,8 +1,10 @@
-"""Convolution and pooling written out, and the arithmetic of their sizes.
+"""Convolution and pooling written out in plain loops, as in a lecture.
 
-What learning calls a convolution is a cross-correlation: the kernel is not turned around. These
-functions are for reading and for checking; the networks use torch's kernels, which equal them.
-Padding is counted on each side, as torch does; the lectures' p is that of both sides together.
+What deep learning calls a convolution is a cross-correlation: the kernel is not flipped. torch's
+functions compute the same (see tests/examples/test_convolution.py), and the networks use those.
+Padding is counted per side, as in torch; the p of the lectures is that of both sides together.
+
+    python examples/convolution.py
 """
 
 from collections.abc import Iterator
@@ -10,17 +12,9 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
+from landmark.models.convolutional.shape import output_size
+
 Pair = tuple[int, int]
-
-
-def output_size(size: int, kernel: int, stride: int = 1, padding: int = 0) -> int:
-    """How many places a window has: floor((n - k + p + s) / s), p = 2 * padding; none is 0."""
-    return max((size - kernel + 2 * padding + stride) // stride, 0)
-
-
-def needed_size(size: int, kernel: int, stride: int = 1, padding: int = 0) -> int:
-    """The smallest input with at least `size` places for a window: output_size the other way."""
-    return max((size - 1) * stride + kernel - 2 * padding, 1)
 
 
 def pad(images: Tensor, padding: Pair, value: float = 0.0) -> Tensor:
@@ -86,3 +80,20 @@ def _windows(images: Tensor, window: Pair, stride: Pair) -> Iterator[tuple[int, 
         for column in range(columns):
             top, left = row * stride[0], column * stride[1]
             yield row, column, images[..., top : top + window[0], left : left + window[1]]
+
+
+def main() -> None:
+    """Print the worked examples of the lecture."""
+    image, kernel = torch.arange(9.0).view(1, 1, 3, 3), torch.arange(4.0).view(1, 1, 2, 2)
+    print("image\n", image[0, 0])
+    print("kernel\n", kernel[0, 0])
+    print("cross-correlation\n", cross_correlate(image, kernel)[0, 0])
+    print("padding 1\n", cross_correlate(image, kernel, padding=(1, 1))[0, 0])
+    strided = cross_correlate(image, kernel, stride=(3, 2), padding=(1, 1))
+    print("padding 1, strides 3 and 2\n", strided[0, 0])
+    print("max pooling 2x2, stride 1\n", max_pool(image, (2, 2), (1, 1))[0, 0])
+    print("average pooling 2x2, stride 1\n", average_pool(image, (2, 2), (1, 1))[0, 0])
+
+
+if __name__ == "__main__":
+    main()

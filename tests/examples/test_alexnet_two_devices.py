@@ -8,9 +8,7 @@ import torch.distributed as dist
 import torch.multiprocessing as multiprocessing
 from torch import Tensor, nn
 
-from landmark.core.errors import UserError
-from landmark.models.convolutional.alexnet import AlexNet, AlexNetConfig
-from landmark.models.convolutional.two_devices import (
+from examples.alexnet_two_devices import (
     Tower,
     TowerProcess,
     TwoDeviceAlexNet,
@@ -18,6 +16,8 @@ from landmark.models.convolutional.two_devices import (
     half_state,
     joined_state,
 )
+from landmark.core.errors import UserError
+from landmark.models.convolutional.alexnet import AlexNet, AlexNetConfig
 
 CONFIG = AlexNetConfig(classes=7, image_size=71, widths=(8, 12, 16, 12, 8), dense_width=11)
 CLOSE = {"rtol": 1e-9, "atol": 1e-9}

@@ -4,15 +4,14 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from landmark.layers.image.convolution import (
+from examples.convolution import (
     average_pool,
     cross_correlate,
     max_pool,
     mix_channels,
-    needed_size,
-    output_size,
     pad,
 )
+from landmark.models.convolutional.shape import output_size
 
 IMAGE = torch.arange(9.0).view(1, 1, 3, 3)
 KERNEL = torch.arange(4.0).view(1, 1, 2, 2)
@@ -105,19 +104,3 @@ def test_a_1x1_convolution_is_a_dense_layer_at_every_place():
     mixed = mix_channels(images, weights)
     torch.testing.assert_close(mixed, F.conv2d(images, weights[:, :, None, None]), **EXACT)
     torch.testing.assert_close(mixed[1, :, 2, 3], weights @ images[1, :, 2, 3], **EXACT)
-
-
-@pytest.mark.parametrize(
-    ("kernel", "stride", "padding"), [(3, 1, 1), (11, 4, 0), (2, 2, 0), (7, 2, 3)]
-)
-def test_the_needed_size_is_the_smallest_that_gives_so_many_places(kernel, stride, padding):
-    for places in (1, 2, 7):
-        needed = needed_size(places, kernel, stride, padding)
-        assert output_size(needed, kernel, stride, padding) >= places
-        if needed > 1:
-            assert output_size(needed - 1, kernel, stride, padding) < places
-
-
-def test_a_window_wider_than_the_image_has_no_place():
-    assert output_size(3, 5) == 0
-    assert output_size(2, 5, 4) == 0
