@@ -7,7 +7,7 @@ BIN := .venv/bin
 run: .venv/installed
 	@$(BIN)/landmark demo
 
-test: .venv/installed-dev
+test: .venv/installed-dev .venv/peers/installed
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -24,9 +24,15 @@ test: .venv/installed-dev
 .venv/installed-dev: pyproject.toml constraints.txt | .venv/bin/python
 	@echo "Installing landmark with its development tools into .venv (once)"
 	@$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
-	@# Whose networks ours are compared with: their Python alone, beside the torch that is there.
-	@$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt --no-deps torchvision timm
 	@touch $@ .venv/installed
+
+# Networks that the tests compare ours with, without their dependencies, in a folder that is not on
+# sys.path: a torchvision built for another torch would break `import transformers` for the user.
+.venv/peers/installed: constraints.txt | .venv/installed-dev
+	@echo "Installing torchvision and timm for the tests into .venv/peers (once)"
+	@$(BIN)/pip uninstall -qq --yes --disable-pip-version-check torchvision timm
+	@$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt --no-deps --upgrade --target .venv/peers torchvision timm
+	@touch $@
 
 clean:
 	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache

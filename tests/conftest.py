@@ -10,8 +10,6 @@ import pytest
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported
 
-import tests.torchvision_beside  # noqa: F401 (transformers imports torchvision as well)
-
 LAUNCHING = {
     f"tests/{name}.py"
     for name in (

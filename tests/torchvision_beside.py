@@ -1,11 +1,14 @@
-"""torchvision's Python beside the torch that is here, whose compiled operators it would bring.
+"""torchvision from `.venv/peers`, where `make test` puts it, without its compiled operators.
 
-Networks need none of those operators, but the package declares stand-ins for them when it is
-imported, which torch accepts only of operators that exist. Two of them, then, are declared here,
-and never called.
+It is built for another torch, so its operators do not load. Networks need none of them, but
+importing torchvision registers stand-ins, which torch accepts only for operators that exist. So two
+are declared here, and never called. Importing this module adds the folder to this process's
+sys.path; users never have it there.
 """
 
 import re
+import sys
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -19,6 +22,10 @@ _DECLARED = {
 for _name, _signature in _DECLARED.items():
     if not hasattr(torch.ops.torchvision, _name):
         torch.library.define(f"torchvision::{_name}", _signature)
+
+PEERS = Path(sys.prefix) / "peers"
+if str(PEERS) not in sys.path:
+    sys.path.append(str(PEERS))
 
 import torchvision  # noqa: E402
 

@@ -12,9 +12,8 @@ from landmark.models.convolutional.resnet import ResNetConfig
 from landmark.models.convolutional.vgg import VGGConfig
 from landmark.models.transformer.vit import ViTConfig
 from tests.interop.foreign_network import as_ours, assert_same_logits, built
-from tests.torchvision_beside import torchvision  # noqa: F401 (timm imports it)
+from tests.timm_beside import timm
 
-timm = pytest.importorskip("timm")
 NAMES = {
     "vgg11": "vgg-a",
     "vgg13": "vgg-b",

@@ -10,9 +10,7 @@ from PIL import Image
 
 from landmark.pipelines.loading import load
 from tests.interop.foreign_network import built
-from tests.torchvision_beside import torchvision
-
-timm = pytest.importorskip("timm")
+from tests.timm_beside import timm, torchvision
 
 
 @pytest.fixture(scope="module")
