@@ -56,19 +56,16 @@ def test_list_as_json_says_the_same(command):
     assert own >= {"transformer-embedded", "transformer-multi30k"}
 
 
-@pytest.mark.parametrize(
-    ("name", "parameters", "shape"),
-    [("transformer-base", 63_082_496, BASE), ("transformer-big", 214_245_376, BIG)],
-)
-def test_show_counts_the_published_parameters_and_the_macs(command, name, parameters, shape):
+@pytest.mark.parametrize(("name", "shape"), [("transformer-base", BASE), ("transformer-big", BIG)])
+def test_show_counts_the_published_parameters_and_the_macs(command, name, shape):
     facts = json.loads(command("show", name, "--json").out)
     assert facts["name"] == name
-    assert facts["parameters"] == parameters == transformer_parameters(*shape)
+    assert facts["parameters"] == transformer_parameters(*shape)
     assert facts["auxiliary_parameters"] == 0
     assert facts["macs"] == transformer_macs(*shape, time=128)
     assert facts["year"] == 2017
     assert "1706.03762" in facts["paper"]
-    assert facts["published_parameters"] == parameters
+    assert facts["published_parameters"] == facts["parameters"]
 
 
 def test_the_layer_table_adds_up(command):

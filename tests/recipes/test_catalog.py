@@ -3,6 +3,7 @@ import re
 import pytest
 
 from landmark.core.registry import Registry
+from landmark.pipelines.inspection.network import count_network
 from landmark.recipes import catalog
 from landmark.recipes.catalog import NETWORKS, RECIPES, SYSTEMS, TASKS, load_catalog, system_of
 
@@ -34,6 +35,12 @@ def test_every_network_belongs_to_the_system_that_registered_it():
     assert sorted(listed) == sorted(NETWORKS)
     for system in SYSTEMS.values():
         assert all(system_of(network.name) is system for network in system.networks)
+
+
+@pytest.mark.parametrize("name", [n.name for n in NETWORKS.values() if n.published_parameters])
+def test_the_built_network_has_the_published_parameters(name):
+    counted = count_network(name)
+    assert counted.anatomy.parameters == counted.network.published_parameters
 
 
 def test_loading_twice_registers_nothing_twice():
