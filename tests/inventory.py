@@ -183,8 +183,8 @@ prompt task.yaml runs/gpt --json
 prompt task.yaml runs/gpt --show --shots 0
 prompt free.yaml runs/gpt --json
 prompt task.yaml runs/pieces --json
-chat runs/gpt --length 5 < chat.txt
-chat runs/gpt --length 5 --story page.txt --temperature 0.8 --top-k 5 --top-p 0.9 --repetition-penalty 1.1 --seed 2 --int8 < chat.txt
+story runs/gpt --length 5 < turns.txt
+story runs/gpt --length 5 --story page.txt --temperature 0.8 --top-k 5 --top-p 0.9 --repetition-penalty 1.1 --seed 2 --int8 < turns.txt
 fill runs/bert 'green [MASK] hanging'
 fill runs/bert 'green [MASK] hanging' --top-k 2 --json
 fill runs/bert --json < fill.txt
@@ -304,7 +304,7 @@ score RUN --source two.en --target two.de
 align RUN --source two.en --target two.de
 generate RUN green --length 3
 prompt task.yaml RUN
-chat RUN --length 3
+story RUN --length 3
 fill RUN 'green [MASK]'
 embed RUN two.en
 predict RUN 'the old man'
@@ -419,7 +419,7 @@ generate runs/gpt green --top-p 2
 generate runs/lstm green --int8
 prompt missing.yaml runs/gpt
 prompt task.yaml runs/gpt --shots 9
-chat runs/gpt --story missing.txt
+story runs/gpt --story missing.txt
 fill runs/bert 'no blank'
 fill runs/bert '[MASK]' --top-k 0
 fill runs/bert < bad.txt
@@ -631,7 +631,7 @@ def prepare_files() -> None:
         "own.tsv": "first\tsecond\tclass\tgrade\n" + "".join(rows),
         "class.tsv": "text\tlabel\n" + "".join(marked),
         "prompts.txt": "99 green\n98 green\n",
-        "chat.txt": "99 gr\n\nthe wall\n/seed\n",
+        "turns.txt": "99 gr\n\nthe wall\n/seed\n",
         "fill.txt": "green [MASK] hanging\n99 [MASK] [MASK]\n",
         "task.yaml": TASK,
         "free.yaml": 'template: "{text}"\nquestions: [{text: "97 green"}]\n',
