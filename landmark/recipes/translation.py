@@ -132,7 +132,7 @@ def assemble(config: TranslationRun, folder: Path, device: torch.device) -> Asse
     if config.objective.risk:
         language = Language(tokenizer.begin, tokenizer.end, tokenizer.decode)
         objective = MinimumRiskObjective(model, config.objective, language, config.search)
-    return assemble_one(config, model, objective, training, validation)
+    return assemble_one(config, objective, training, validation)
 
 
 TASKS.add(
