@@ -14,10 +14,10 @@ Evaluator = Callable[[int, Stopping], Mapping[str, float] | None]
 """A score that is no mean over batches: BLEU of translations, FID of samples, games won.
 
 Called at every validation with the step and `stopping`, on all processes, with the players in
-evaluation mode and the moving average in place. Each process may do a share of the work; all give the same names, and the numbers
-of the first process count. A long evaluation asks `stopping()` now and then and gives None if it
-was stopped: it is then done from its beginning when the training goes on. Random numbers of torch
-are seeded by the step.
+evaluation mode and the moving average in place. Each process may do a share of the work; all give
+the same names, and the numbers of the first process count. A long evaluation asks `stopping()` now
+and then and gives None if it was stopped: it is then done from its beginning when the training goes
+on. Random numbers of torch are seeded by the step.
 """
 
 

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from landmark.core.errors import DamagedError, TrainingError, UserError
+from landmark.core.storage import make_folder
 from landmark.engine import distributed, sharding
 from landmark.engine.assembly import Assembly
 from landmark.engine.checkpoint import (
@@ -59,6 +60,8 @@ def open_session(
     where a regular one is due after so many seconds, to go on with.
     """
     run = run if isinstance(run, Run) else Run(run)
+    if distributed.is_main():
+        make_folder(run.folder)
     return Session(run, build_trainer(config, assembly, device), report, save_seconds)
 
 

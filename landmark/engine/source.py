@@ -24,7 +24,8 @@ class Source(Protocol):
     def stream(self, start: Place) -> Generator[list[Any], None, None]:
         """From `start` on, for ever: this process's parts of each batch, which are `Batch`es.
 
-        Each part has the batch's own place (`epoch`, `index`). Players are in training mode.
+        Each part has the batch's own place (`epoch`, `index`). After the last batch of an epoch,
+        `start` is the place behind it. Players are in training mode.
         """
 
     def batches_per_epoch(self) -> int | None:

@@ -48,7 +48,13 @@ class Regression(Objective):
 
 
 def trainer_of(
-    objective, config=None, rate=0.01, report=lambda record: None, accumulate=1, **options
+    objective,
+    config=None,
+    rate=0.01,
+    report=lambda record: None,
+    accumulate=1,
+    evaluator=None,
+    **options,
 ):
     samples = GaussianSamples(GaussianConfig(batch_size=7, batches=5), seed=3)
     defaults = {"max_steps": 8, "accumulate": accumulate}
@@ -59,7 +65,7 @@ def trainer_of(
         for name, player in objective.players.items()
     }
     loader = Loader(samples, accumulate=accumulate)
-    assembly = Assembly(objective, optimizers, loader, Loader(samples))
+    assembly = Assembly(objective, optimizers, loader, Loader(samples), evaluator)
     return Trainer(config, assembly, CPU, 1, report)
 
 
