@@ -51,7 +51,7 @@ class Row:
 TASKS = (
     Task("CoLA (Matthews)", "gpt-cola", "dev", "matthews"),
     Task("SST-2 (accuracy)", "gpt-sst2", "test", "accuracy", ("data.limit=10000",)),
-    Task("MRPC (F1)", "gpt-mrpc", "test", "f1", ("fine_tuning.epochs=1",)),
+    Task("MRPC (F1)", "gpt-mrpc", "test", "f1", ("trainer.epochs=1",)),
 )
 ROWS = {
     "full": Row("Transformer, pretrained, auxiliary loss", "gpt"),

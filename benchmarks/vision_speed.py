@@ -140,13 +140,15 @@ def _our_step(network: Any, config: Any, images: Any, labels: Any) -> Step:
     return step
 
 
-def _trainer(config: Any, objective: Any, optimizers: Any, loader: Any = None) -> Any:
+def _trainer(config: Any, objective: Any, optimizers: Any, source: Any = None) -> Any:
     import torch
 
+    from landmark.engine.assembly import Assembly
     from landmark.engine.trainer import Trainer
 
     device = torch.device("cpu")
-    return Trainer(config.trainer, objective, optimizers, loader, None, device, config.seed)
+    assembly = Assembly(objective, optimizers, source)
+    return Trainer(config.trainer, assembly, device, config.seed)
 
 
 BUILDERS = {"inference": inference_step, "training": training_step}
@@ -252,7 +254,7 @@ def measure_input(options: argparse.Namespace) -> dict[str, Any]:
         task = TASKS[config.task]
         config = task.prepare(config, Path(folder), lambda record: None)
         assembly = task.assemble(config, Path(folder), torch.device("cpu"))
-        trainer = _trainer(config, assembly.objective, assembly.optimizers, assembly.loader)
+        trainer = _trainer(config, assembly.objective, assembly.optimizers, assembly.source)
 
         def timed(batches: Iterator[Any], work: Callable[[Any], None]) -> float:
             work(next(batches))  # workers start, kernels are chosen
@@ -263,7 +265,7 @@ def measure_input(options: argparse.Namespace) -> dict[str, Any]:
             return count / (time.perf_counter() - started)
 
         def stream() -> Any:
-            return assembly.loader.stream(Place())
+            return assembly.source.stream(Place())
 
         one = stream()
         fixed = next(one)

@@ -28,6 +28,7 @@ from benchmarks.faults.journal import count_held
 from landmark.data.batch import TranslationBatch
 from landmark.data.translation.pairs import collate_pairs
 from landmark.engine import distributed, sharding
+from landmark.engine.assembly import Assembly
 from landmark.engine.settings import TrainerConfig
 from landmark.engine.trainer import Trainer
 from landmark.models.transformer.translator import VARIANTS, Translator
@@ -53,7 +54,8 @@ def build(variant: str, sharded: bool) -> Trainer:
         optimizer.adopt(model, sharded=True)
     objective = TranslationObjective(model, TranslationConfig())
     nothing: Any = None  # what it trains on is handed to it
-    return Trainer(TrainerConfig(), objective, {"model": optimizer}, nothing, None, CPU, seed=1)
+    assembly = Assembly(objective, {"model": optimizer}, nothing)
+    return Trainer(TrainerConfig(), assembly, CPU, seed=1)
 
 
 def random_batch(tokens: int, rank: int, processes: int) -> TranslationBatch:

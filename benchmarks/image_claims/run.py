@@ -75,7 +75,7 @@ CLAIMS: dict[str, Claim] = {
     "relu": Claim(
         "ReLU converges faster than units that saturate",
         "lenet5-digits",
-        (*_MNIST, "data.size=null", "epochs=4", *_PLAIN_AUGMENT, "batches.size=64"),
+        (*_MNIST, "data.size=null", "trainer.epochs=4", *_PLAIN_AUGMENT, "batches.size=64"),
         {
             name: Row(name, (_model(architecture="lenet", activation=name, pooling="max"),))
             for name in ("relu", "tanh", "sigmoid")
@@ -86,7 +86,7 @@ CLAIMS: dict[str, Claim] = {
     "dropout": Claim(
         "Dropout: less overfitting",
         "resnet20-cifar",
-        (*_CIFAR, "data.limit=2500", "epochs=30", *_PLAIN_AUGMENT, *_ADAM, *_CLIPPED),
+        (*_CIFAR, "data.limit=2500", "trainer.epochs=30", *_PLAIN_AUGMENT, *_ADAM, *_CLIPPED),
         {
             key: Row(title, (_highway((2, 2, 2), (32, 56, 88), False, 32),), build)
             for key, title, build in (
@@ -99,7 +99,7 @@ CLAIMS: dict[str, Claim] = {
     "overlap": Claim(
         "Overlapping pooling is a little better",
         "resnet20-cifar",
-        (*_CIFAR, "epochs=12", *_CROPS, *_ADAM, *_CLIPPED),
+        (*_CIFAR, "trainer.epochs=12", *_CROPS, *_ADAM, *_CLIPPED),
         {  # 31 pixels give 15, 7 and 3 a side with either, so that the dense layers are alike
             "overlapping": Row("windows of 3, stride 2", (_alexnet(pool_window=3, image_size=31),)),
             "apart": Row("windows of 2, stride 2", (_alexnet(pool_window=2, image_size=31),)),
@@ -109,7 +109,7 @@ CLAIMS: dict[str, Claim] = {
     "depth": Claim(
         "Deep and narrow is better than shallow and wide",
         "resnet20-cifar",
-        (*_CIFAR, "epochs=5", *_CROPS, *_ADAM, *_CLIPPED),
+        (*_CIFAR, "trainer.epochs=5", *_CROPS, *_ADAM, *_CLIPPED),
         {  # about 141,000 parameters each
             "shallow": Row("1, 1, 1 layers", (_highway((1, 1, 1), (32, 80, 160), False, 32),)),
             "middle": Row("2, 2, 2 layers", (_highway((2, 2, 2), (28, 51, 81), False, 32),)),
@@ -120,7 +120,7 @@ CLAIMS: dict[str, Claim] = {
     "pooling": Claim(
         "Global average pooling breaks the curse of the last layer",
         "resnet20-cifar",
-        (*_CIFAR, "epochs=5", *_PLAIN_AUGMENT, *_ADAM, *_CLIPPED),
+        (*_CIFAR, "trainer.epochs=5", *_PLAIN_AUGMENT, *_ADAM, *_CLIPPED),
         {
             key: Row(title, (_highway((2, 2, 2), (32, 56, 88), False, 32),), build)
             for key, title, build in (
@@ -134,7 +134,7 @@ CLAIMS: dict[str, Claim] = {
     "tenth": Claim(
         "A tenth of AlexNet's parameters reaches the same accuracy",
         "resnet20-cifar",
-        (*_CIFAR, "epochs=6", *_CROPS, *_ADAM, *_CLIPPED),
+        (*_CIFAR, "trainer.epochs=6", *_CROPS, *_ADAM, *_CLIPPED),
         {
             "alexnet": Row("AlexNet for 32 pixels", (_alexnet(),)),
             "narrow": Row(
@@ -147,7 +147,7 @@ CLAIMS: dict[str, Claim] = {
     "residual": Claim(
         "Residual connections let deep networks learn what plain ones cannot",
         "lenet5-digits",
-        (*_DIGITS, "epochs=20", *_PLAIN_AUGMENT, *_DESCENT),
+        (*_DIGITS, "trainer.epochs=20", *_PLAIN_AUGMENT, *_DESCENT),
         {
             f"{kind}-{depth}": Row(
                 f"{kind}, {depth} layers", (_resnet((depth - 2) // 6, kind == "residual", 16),)
@@ -161,7 +161,7 @@ CLAIMS: dict[str, Claim] = {
     "highway": Claim(
         "Highways let deep networks learn what plain ones cannot",
         "lenet5-digits",
-        (*_MNIST, "data.size=null", "epochs=3", *_PLAIN_AUGMENT, *_ADAM, *_CLIPPED),
+        (*_MNIST, "data.size=null", "trainer.epochs=3", *_PLAIN_AUGMENT, *_ADAM, *_CLIPPED),
         {  # a gate has weights of its own: the plain networks are wider, with as many in all
             f"{kind}-{depth}": Row(
                 f"{kind}, {depth} layers", (_highway(depths, widths, kind == "highway"),)
@@ -182,7 +182,7 @@ def main() -> None:
     """Try one claim."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("claim", choices=list(CLAIMS), help="what is tried")
-    parser.add_argument("settings", nargs="*", help="of all trainings, as epochs=2")
+    parser.add_argument("settings", nargs="*", help="of all trainings, as trainer.epochs=2")
     parser.add_argument("--output", type=Path, default=Path("runs/image-claims"))
     parser.add_argument("--seeds", type=int, default=1, help="how often each is trained")
     options = parser.parse_intermixed_args()

@@ -52,7 +52,7 @@ CLAIM = Claim(
     "Max pooling alleviates the sensitivity of convolution to position",
     "lenet5-digits",
     (
-        "data.corpus=mnist", "data.limit=10000", "data.size=null", "augment={}", "epochs=6",
+        "data.corpus=mnist", "data.limit=10000", "data.size=null", "augment={}", "trainer.epochs=6",
         "batches.size=64", "trainer.log_every=20", "trainer.validate_every=200",
         "trainer.checkpoint_every=200",
     ),
@@ -114,7 +114,7 @@ def measure(folder: Path, build: Build | None) -> list[float]:
 def main() -> None:
     """The example, the trainings, and what they make of shifts."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("settings", nargs="*", help="of all trainings, as epochs=2")
+    parser.add_argument("settings", nargs="*", help="of all trainings, as trainer.epochs=2")
     parser.add_argument("--output", type=Path, default=Path("runs/image-claims"))
     parser.add_argument("--seeds", type=int, default=1, help="how often each is trained")
     options = parser.parse_args()

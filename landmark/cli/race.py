@@ -48,7 +48,7 @@ def race(
     as_json: Json = False,
 ) -> int:
     """Train one problem with many optimisers under one protocol, and see who is how fast."""
-    from landmark.engine.session import InterruptedTraining
+    from landmark.engine.interruption import InterruptedTraining
     from landmark.plots.descent.race import save_race
     from landmark.racing.race import default_folder, hold_race
 

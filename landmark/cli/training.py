@@ -132,7 +132,7 @@ def run_training(
 ) -> int:
     """Train with progress on stderr; 0, or 128 + the number of the signal that ended it."""
     from landmark.cli.progress import Progress
-    from landmark.engine.session import InterruptedTraining
+    from landmark.engine.interruption import InterruptedTraining
     from landmark.recipes.training import resolve
     from landmark.recipes.training import train as train_recipe
 

@@ -14,7 +14,7 @@ class Turn:
 
     `loss_sum` and every metric are sums over the same `weight` units (tokens, samples), so that
     parts of a batch and processes add up exactly. `again` computes loss_sum anew with the weights
-    as they are by then, for methods that look before they leap (a line search).
+    as they are by then, for methods that evaluate it more than once (`evaluates_again`).
     """
 
     player: str

@@ -8,11 +8,12 @@ P parts (accumulation x processes), part p takes samples p, p+P, p+2P … of it.
 import ctypes
 import signal
 import sys
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
 import torch
+from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, Sampler
 
 from landmark.core.errors import UserError
@@ -39,7 +40,7 @@ class Samples(Protocol):
 
 
 class Loader:
-    """Batches of a data set for one process of possibly many."""
+    """Batches of a data set for one process of possibly many: a source whose plan is finite."""
 
     def __init__(
         self,
@@ -73,6 +74,19 @@ class Loader:
                 yield parts
         finally:
             del batches  # which tells the workers to end, and waits for them
+
+    def batches_per_epoch(self) -> int:
+        """How many batches are one pass over the data."""
+        return len(self.plan(0))
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Nothing: the order follows from the seed and the place alone."""
+        return {}
+
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+        """Take up what `state_dict` gave."""
+        if state:
+            raise ValueError(f"a data set carries no state, but some was saved: {sorted(state)}")
 
     def once(self) -> Iterator[Any]:
         """This process's share of one pass, for validation."""

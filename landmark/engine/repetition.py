@@ -1,4 +1,4 @@
-"""The loss of one update at other weights: what a method with a line search asks for.
+"""The loss of one update at other weights: what a line search or a trust region asks for.
 
 The trainer has computed loss and gradient where the weights are; this gives them first, and then
 again wherever the method has moved the weights to, over all parts and processes.
@@ -48,22 +48,26 @@ class Repetition:
 
 
 def check_repeatable(config: TrainerConfig, optimizers: Iterable[ScheduledOptimizer]) -> None:
-    """Refuse what a line search cannot go along with: it needs the true gradient of one loss."""
+    """Refuse what changes the gradient: a method that asks again needs that of its loss."""
     unfit: dict[str, Any] = {
         "clip_norm": config.clip_norm,
         "clip_value": config.clip_value,
         "sharded": config.sharded,
         "precision": config.precision if config.precision != "fp32" else None,
     }
+    methods = [optimizer.method for optimizer in optimizers if optimizer.evaluates_again]
     for key, value in unfit.items():
-        if value and any(optimizer.evaluates_again for optimizer in optimizers):
-            raise UserError(f"optimizer.name=lbfgs does not go with trainer.{key}={value}")
+        if value and methods:
+            raise UserError(
+                f"{methods[0]} evaluates a loss several times, which does not go with "
+                f"trainer.{key}={value}"
+            )
 
 
-def check_turn(turn: Turn) -> None:
+def check_turn(turn: Turn, optimizer: ScheduledOptimizer) -> None:
     """Refuse an objective whose loss is computed once and for all."""
     if turn.again is None:
         raise UserError(
-            "optimizer.name=lbfgs evaluates a loss several times, which this task does not offer: "
+            f"{optimizer.method} evaluates a loss several times, which this task does not offer: "
             "choose another method"
         )

@@ -1,18 +1,18 @@
 """A training in its run directory: checkpoints, log, signals, resuming, around the trainer."""
 
-import signal
-import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
-from types import FrameType
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
 from landmark.core.errors import DamagedError, TrainingError, UserError
+from landmark.core.storage import make_folder
 from landmark.engine import distributed, sharding
+from landmark.engine.assembly import Assembly
 from landmark.engine.checkpoint import (
     has_file,
     load_module,
@@ -21,8 +21,10 @@ from landmark.engine.checkpoint import (
     save_checkpoint,
     unique_tensors,
 )
+from landmark.engine.interruption import InterruptedTraining, signals_told
 from landmark.engine.observation import EventFiles, StepProfiler
 from landmark.engine.run import Run
+from landmark.engine.settings import TrainerConfig
 from landmark.engine.state import TrainingState
 from landmark.engine.trainer import Report, Trainer
 from landmark.optim.averaging import average_weights
@@ -31,19 +33,59 @@ Content = tuple[dict[str, Any], dict[str, dict[str, Tensor]]]
 MODEL, STATE, AVERAGE = "model.safetensors", "state.safetensors", "average.safetensors"
 
 
-class InterruptedTraining(Exception):  # noqa: N818
-    """A signal ended the training after a whole batch; everything is saved."""
+class SessionConfig(Protocol):
+    """What a session needs of a configuration."""
 
-    def __init__(self, number: int, step: int) -> None:
-        super().__init__(f"stopped by {signal.Signals(number).name} after step {step}, all saved")
-        self.exit_code = 128 + number
+    @property
+    def trainer(self) -> TrainerConfig: ...
+
+    @property
+    def seed(self) -> int: ...
+
+
+def open_session(
+    config: SessionConfig,
+    assembly: Assembly,
+    run: Run | Path,
+    device: torch.device,
+    report: Report = lambda record: None,
+    *,
+    save_seconds: float | None = None,
+) -> "Session":
+    """A training at its beginning, which all processes hold alike; it logs and saves in `run`.
+
+    The caller holds the run's lock, calls `resume` to go on from what was saved, and `train`. That
+    may happen inside another training, in its evaluator or its source: a signal then stops both.
+    With `save_seconds` no checkpoint is kept for its own sake: one is written on a signal, and
+    where a regular one is due after so many seconds, to go on with.
+    """
+    run = run if isinstance(run, Run) else Run(run)
+    if distributed.is_main():
+        make_folder(run.folder)
+    return Session(run, build_trainer(config, assembly, device), report, save_seconds)
+
+
+def build_trainer(config: SessionConfig, assembly: Assembly, device: torch.device) -> Trainer:
+    """The loop over the parts of a training, which all processes hold alike."""
+    sharded = config.trainer.sharded and distributed.world_size() > 1
+    for name, player in assembly.objective.players.items():
+        distributed.broadcast_parameters(player)
+        if sharded:
+            sharding.shard(player)
+            assembly.optimizers[name].adopt(player, sharded=True)
+        if config.trainer.compile:
+            player.compile(dynamic=True)
+    return Trainer(config.trainer, assembly, device, config.seed)
 
 
 class Session:
     """Runs a trainer to its end and keeps the run directory true to it."""
 
-    def __init__(self, run: Run, trainer: Trainer, report: Report) -> None:
+    def __init__(
+        self, run: Run, trainer: Trainer, report: Report, save_seconds: float | None = None
+    ) -> None:
         self.run, self.trainer = run, trainer
+        self.save_seconds, self.last_save = save_seconds, 0.0
         self.watchers: list[Report] = [report]
         self.signal: int | None = None
         self.saved_step: int | None = None
@@ -65,11 +107,16 @@ class Session:
 
     def train(self, profile: bool = False) -> None:
         """From wherever the trainer stands to the end, saving on the way."""
-        config = self.trainer.config
+        config, self.last_save = self.trainer.config, time.monotonic()
         profiler = StepProfiler(self.run.folder) if profile and distributed.is_main() else None
         steps = closing(self.trainer.fit())
         self._say_what_is_validated()
-        with self._signals(), _dead_workers(), profiler or nullcontext(), steps as states:
+        with (
+            signals_told(self._note_signal),
+            _dead_workers(),
+            profiler or nullcontext(),
+            steps as states,
+        ):
             for state in states:
                 if profiler:
                     profiler.step()
@@ -86,7 +133,7 @@ class Session:
 
     def _say_what_is_validated(self) -> None:
         average = self.trainer.average
-        if average and self.trainer.validation:
+        if average and self.trainer.validates:
             most = f"at most {1 / (1 - average.decay):,.0f} updates"
             text = f"validations are of the moving average of the last tenth, {most}"
             self.report({"kind": "note", "text": text})
@@ -100,7 +147,7 @@ class Session:
     def save(self, stopgap: bool = False) -> None:
         """Write a checkpoint, move the pointers, prune; a stopgap lasts until the next one."""
         trainer, state = self.trainer, self.trainer.state
-        if self.saved_step == state.step:
+        if self.saved_step == state.step or state.step == 0 or self._can_wait(stopgap):
             return
         facts = {**state.facts(), "scaler": trainer.scaler.state_dict(), "stopgap": stopgap}
         if trainer.average:
@@ -116,6 +163,15 @@ class Session:
                 self.run.remove(self.stopgap)
             self.run.prune(trainer.config.keep_last)
         self.saved_step, self.stopgap = state.step, state.step if stopgap else None
+        self.last_save = time.monotonic()
+
+    def _can_wait(self, stopgap: bool) -> bool:
+        """Whether checkpoints are only there to go on with, and none is needed for that now."""
+        if self.save_seconds is None:
+            return False
+        overdue = time.monotonic() - self.last_save > self.save_seconds
+        needed = stopgap or overdue or bool(self.signal)
+        return not distributed.max_over_ranks(needed, self.trainer.device)
 
     def _collect(self) -> dict[str, dict[str, Tensor]]:
         """All tensors of a checkpoint, by file, whole, on the first process's CPU."""
@@ -123,6 +179,8 @@ class Session:
         players = objective.players.items()
         weights = {f"{p}.{n}": t for p, m in players for n, t in unique_tensors(m).items()}
         state = {f"objective.{n}": t for n, t in _united(objective.state_dict()).items()}
+        source = _united(trainer.assembly.source.state_dict())
+        state |= {f"source.{name}": tensor for name, tensor in source.items()}
         for player, optimizer in trainer.optimizers.items():
             state |= {f"optimizer.{player}.{n}": t for n, t in optimizer.state_dict().items()}
         files = {MODEL: weights, STATE: state}
@@ -170,6 +228,7 @@ class Session:
             state = _below(files[STATE], f"optimizer.{player}")
             trainer.optimizers[player].load_state_dict(state, sharding.like)
         trainer.objective.load_state_dict(_below(files[STATE], "objective"))
+        trainer.assembly.source.load_state_dict(_below(files[STATE], "source"))
         if facts["scaler"]:
             trainer.scaler.load_state_dict(facts["scaler"])
         if trainer.average:
@@ -193,24 +252,9 @@ class Session:
             self.run.rewind_log(step)
             self.run.prune(self.trainer.config.keep_last)
 
-    @contextmanager
-    def _signals(self) -> Iterator[None]:
-        """The first signal ends training after the current batch; a second one at once."""
-
-        def note(number: int, frame: FrameType | None) -> None:
-            self.signal = number
-            for caught, handler in previous.items():
-                signal.signal(caught, handler)
-
-        if threading.current_thread() is not threading.main_thread():
-            yield  # signals are the main thread's: whoever has one there answers them
-            return
-        previous = {n: signal.signal(n, note) for n in (signal.SIGINT, signal.SIGTERM)}
-        try:
-            yield
-        finally:
-            for caught, handler in previous.items():
-                signal.signal(caught, handler)
+    def _note_signal(self, number: int) -> None:
+        """The training ends after the current batch."""
+        self.signal = number
 
     def _agreed_signal(self) -> int:
         """The signal any process has received, 0 if none: all stop after the same step."""

@@ -1,10 +1,13 @@
 """The settings of a training that every system shares."""
 
+import dataclasses
+import math
 from typing import Annotated
 
 from pydantic import Field, model_validator
 
 from landmark.core.configuration import settings
+from landmark.core.errors import UserError
 from landmark.core.runtime import Precision
 
 
@@ -14,6 +17,8 @@ class TrainerConfig:
 
     max_steps: Annotated[int, Field(ge=1)] = 100_000
     """Updates in all."""
+    epochs: Annotated[float, Field(gt=0)] | None = None
+    """Passes over the data, unless max_steps ends it before; null: max_steps alone does."""
     accumulate: Annotated[int, Field(ge=1)] = 1
     """Parts to compute each batch in: less memory, the same update but for dropout's draws."""
     clip_norm: Annotated[float, Field(gt=0)] | None = None
@@ -46,6 +51,8 @@ class TrainerConfig:
     """Stop after this many validations without improvement."""
     ema_decay: Annotated[float, Field(gt=0, lt=1)] | None = None
     """Keep an exponential moving average of the weights, for validation and use."""
+    ema_players: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
+    """The players whose weights are averaged, as [generator]; null: all."""
     average_last: Annotated[int, Field(ge=0)] = 0
     """At the end, average this many last checkpoints."""
 
@@ -54,3 +61,22 @@ class TrainerConfig:
         if self.sharded and (self.compile or self.precision == "fp16"):
             raise ValueError("sharded goes with neither compile nor precision fp16")
         return self
+
+    @model_validator(mode="after")
+    def _averages_somebody(self) -> "TrainerConfig":
+        if self.ema_players and self.ema_decay is None:
+            raise ValueError("ema_players needs an ema_decay")
+        return self
+
+
+def resolve_epochs(config: TrainerConfig, batches: int | None) -> TrainerConfig:
+    """`epochs` as `max_steps`, given the batches of one pass over the data; all else as it is."""
+    if config.epochs is None:
+        return config
+    if batches is None:
+        raise UserError(
+            "trainer.epochs: this task makes its data while it trains, and has no passes over it: "
+            "leave it out and set trainer.max_steps"
+        )
+    steps = math.ceil(config.epochs * batches)
+    return dataclasses.replace(config, max_steps=min(config.max_steps, steps))

@@ -7,22 +7,24 @@ losses and of weights are exact, so the layout never changes the step.
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing, nullcontext
+from functools import partial
 from typing import Any
 
 import torch
 
 from landmark.core.errors import TrainingError
 from landmark.core.runtime import autocast, derive_seed
-from landmark.core.turn import Objective, Turn
+from landmark.core.turn import Turn
 from landmark.data.batch import Batch, origin_of
-from landmark.data.loader import Loader, Place
+from landmark.data.loader import Place
 from landmark.engine import distributed, health, sharding
+from landmark.engine.assembly import Assembly
 from landmark.engine.evaluator import evaluate
+from landmark.engine.interruption import InterruptedTraining
 from landmark.engine.repetition import Repetition, check_repeatable, check_turn
 from landmark.engine.settings import TrainerConfig
 from landmark.engine.state import TrainingState
-from landmark.optim.averaging import MovingAverage
-from landmark.optim.optimizer import ScheduledOptimizer
+from landmark.optim.averaging import moving_average
 
 Report = Callable[[Mapping[str, Any]], None]
 
@@ -33,21 +35,16 @@ class Trainer:
     def __init__(
         self,
         config: TrainerConfig,
-        objective: Objective,
-        optimizers: Mapping[str, ScheduledOptimizer],
-        loader: Loader,
-        validation: Loader | None,
+        assembly: Assembly,
         device: torch.device,
         seed: int,
         report: Report = lambda record: None,
     ) -> None:
-        check_repeatable(config, optimizers.values())
-        self.config, self.objective, self.optimizers = config, objective, optimizers
-        self.loader, self.validation = loader, validation
+        check_repeatable(config, assembly.optimizers.values())
+        self.config, self.assembly = config, assembly
+        self.objective, self.optimizers = assembly.objective, assembly.optimizers
         self.device, self.seed, self.report = device, seed, report
-        self.average = (
-            MovingAverage(objective.players, config.ema_decay) if config.ema_decay else None
-        )
+        self.average = moving_average(self.objective.players, config.ema_decay, config.ema_players)
         self.scaler = torch.amp.GradScaler(device.type, enabled=config.precision == "fp16")
         self.state = TrainingState()
         self.stopping: Callable[[], object] = lambda: False
@@ -60,22 +57,35 @@ class Trainer:
         if state.validating:  # an interruption had cut it off
             self._validate()
             yield state
-        with closing(self.loader.stream(state.place)) as stream:
+        with closing(self.assembly.source.stream(state.place)) as stream:
             while state.step < self.config.max_steps and not self._out_of_patience():
-                parts = next(stream)
+                self._seed("source", state.step + 1)
+                try:
+                    parts = next(stream)
+                except InterruptedTraining:  # that of a training inside the source
+                    yield state
+                    raise
                 started = time.perf_counter()
                 self.update(parts)
                 state.place = Place(parts[0].epoch, parts[0].index + 1)
                 state.seconds += time.perf_counter() - started
                 self._log()
-                if self._due(self.config.validate_every) and self.validation:
+                if self._due(self.config.validate_every) and self.validates:
                     self._validate()
                 yield state
+
+    @property
+    def validates(self) -> bool:
+        """Whether there is anything to validate by."""
+        return bool(self.assembly.validation or self.assembly.evaluator)
+
+    def _seed(self, purpose: str, step: int) -> None:
+        torch.manual_seed(derive_seed(self.seed, purpose, step, distributed.rank()))
 
     def update(self, parts: list[Any]) -> None:
         """One batch: every turn of every part, in lock-step, one optimiser step a turn."""
         step = self.state.step + 1
-        torch.manual_seed(derive_seed(self.seed, "step", step, distributed.rank()))
+        self._seed("step", step)
         parts = [part.to(self.device) for part in parts]
         games = [self.objective.turns(part, step) for part in parts]
         while self._take_turn(games, parts, step):
@@ -106,7 +116,7 @@ class Trainer:
                 sums[name] = sums.get(name, 0.0) + (float(value) if part.counts else 0.0)
             sums["weight"] += turn.weight * share
             if optimizer.evaluates_again:
-                check_turn(turn)
+                check_turn(turn, optimizer)
                 counted += [turn] if part.counts else []
             if not turn.loss_sum.isfinite():
                 suspects.append(part)
@@ -177,11 +187,16 @@ class Trainer:
             self.report({"kind": "step", "step": self.state.step})
 
     def _validate(self) -> None:
-        assert self.validation is not None
-        state, config = self.state, self.config
+        state, config, parts = self.state, self.config, self.assembly
+        self._seed("validation", state.step)
         with self.average.in_place() if self.average else nullcontext():
             metrics = evaluate(
-                self.objective, self.validation, self.device, config.precision, self.stopping
+                self.objective,
+                parts.validation,
+                self.device,
+                config.precision,
+                self.stopping,
+                parts.evaluator and partial(parts.evaluator, state.step),
             )
         state.validating = metrics is None
         if metrics is None:

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import torch
 from torch import Tensor, nn
 
+from landmark.core.errors import UserError
+
 
 class MovingAverage:
     """An exponential moving average of a module's parameters, for evaluation and use.
@@ -49,6 +51,21 @@ class MovingAverage:
             held = parameter.detach().clone()
             parameter.copy_(self.average[name])
             self.average[name] = held
+
+
+def moving_average(
+    players: Mapping[str, nn.Module], decay: float | None, chosen: Sequence[str] | None = None
+) -> MovingAverage | None:
+    """The average that a training keeps of the chosen players (None: of all), if it keeps one."""
+    if decay is None:
+        return None
+    for name in chosen or ():
+        if name not in players:
+            raise UserError(
+                f"trainer.ema_players: there is no player {name!r}: "
+                f"choose from {', '.join(players)}"
+            )
+    return MovingAverage({n: m for n, m in players.items() if not chosen or n in chosen}, decay)
 
 
 def _measured(module: nn.Module) -> dict[str, Tensor]:

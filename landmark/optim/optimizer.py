@@ -38,6 +38,8 @@ MethodName = Literal[
     "muon",
     "lbfgs",
 ]
+Share = Callable[[str], float]
+"""The part of the learning rate that a parameter takes, by its name."""
 _Decay = Annotated[float, Field(ge=0, lt=1)]
 _USUAL_MOMENTUM = 0.9
 _MUON_MOMENTUM = 0.95
@@ -87,6 +89,8 @@ class ScheduledOptimizer:
     Its kernels take for granted, and do not check, that parameters, gradients and moments lie in
     memory in the same order (channels-last or not).
     `share` gives the part of that rate which a parameter takes, by its name: 0 leaves it as it is.
+    `build` makes the torch optimiser of parameter groups; by default it is the method that the
+    settings name.
     """
 
     def __init__(
@@ -94,9 +98,10 @@ class ScheduledOptimizer:
         player: nn.Module,
         config: OptimizerConfig,
         schedule: Callable[[int], float],
-        share: Callable[[str], float] = lambda name: 1.0,
+        share: Share = lambda name: 1.0,
+        build: Callable[[list[dict[str, Any]]], torch.optim.Optimizer] | None = None,
     ) -> None:
-        self.config, self.schedule, self.share = config, schedule, share
+        self.config, self.schedule, self.share, self.build = config, schedule, share, build
         self.adopt(player)
 
     def adopt(self, player: nn.Module, sharded: bool = False) -> None:
@@ -108,14 +113,21 @@ class ScheduledOptimizer:
         learnt = {n: p for n, p in player.named_parameters() if p.requires_grad}
         self.names, self.parameters = list(learnt), list(learnt.values())
         self.matrices: dict[str, int] = {}
-        if self.config.name == "muon":
+        if self.config.name == "muon" and self.build is None:
             self.matrices = _matrices_for_muon(player, self.names, sharded)
-        self.torch = _build(self._groups(), self.config, sharded)
+        groups = self._groups()
+        built = self.build(groups) if self.build else _build(groups, self.config, sharded)
+        self.torch: torch.optim.Optimizer = built
 
     @property
     def evaluates_again(self) -> bool:
-        """Whether a step needs the loss at other weights, too: a line search."""
-        return isinstance(self.torch, LBFGS)
+        """Whether a step calls a closure for the loss at other weights: the method says so."""
+        return bool(getattr(self.torch, "evaluates_again", False))
+
+    @property
+    def method(self) -> str:
+        """The method's name, for messages."""
+        return type(self.torch).__name__
 
     def _groups(self) -> list[dict[str, Any]]:
         """Parameters of one share of the rate and one weight decay, together; Muon's, by parts."""

@@ -1,11 +1,14 @@
 """Learning-rate schedules as plain functions of the step, so that there is nothing to save."""
 
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from landmark.core.configuration import settings
+from landmark.core.errors import UserError
 
 
 @settings
@@ -20,6 +23,19 @@ class ScheduleConfig:
     """Steps of linear growth at the beginning."""
     floor: Annotated[float, Field(ge=0, le=1)] = 0.0
     """cosine: the share of the peak to end at."""
+
+
+def build_schedule(
+    config: ScheduleConfig, max_steps: int, hidden_size: int | None = None
+) -> Callable[[int], float]:
+    """The rate of each update of a training; `hidden_size` is the model's, if it has one."""
+    if config.name == "noam" and hidden_size is None:
+        raise UserError(
+            "schedule.name=noam sets the rate by the model's hidden_size, and this model has none: "
+            "take inverse-sqrt (the same shape, by its peak), cosine or constant"
+        )
+    width = 0 if hidden_size is None else hidden_size
+    return partial(learning_rate, config, hidden_size=width, max_steps=max_steps)
 
 
 def learning_rate(config: ScheduleConfig, step: int, hidden_size: int, max_steps: int) -> float:

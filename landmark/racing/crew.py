@@ -16,7 +16,7 @@ from typing import Any
 
 from landmark.core.errors import TrainingError, UserError
 from landmark.core.runtime import set_threads
-from landmark.engine.session import InterruptedTraining
+from landmark.engine.interruption import InterruptedTraining
 from landmark.racing.leg import Leg, run_leg
 
 _PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl

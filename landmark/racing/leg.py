@@ -5,7 +5,6 @@ saved only on a signal and in long legs, to go on with, and are gone when it has
 """
 
 import shutil
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,10 +16,10 @@ from landmark.core.errors import TrainingError, UserError
 from landmark.core.runtime import choose_device
 from landmark.core.storage import write_durably
 from landmark.engine.run import LOG, RECIPE, Run
-from landmark.engine.session import Session
+from landmark.engine.session import open_session
 from landmark.engine.trainer import Report
 from landmark.recipes.catalog import TASKS, RunConfig
-from landmark.recipes.training import build_trainer, flatten, load_config, resolve
+from landmark.recipes.training import flatten, load_config, prepare_task, resolve
 
 SAVE_SECONDS = 60.0
 """A leg that takes longer is saved as often as this."""
@@ -62,21 +61,6 @@ class Leg:
         return resolve(str(Path(self.problem) / RECIPE), self.overrides)
 
 
-class _LegSession(Session):
-    """A session that leaves no checkpoint, unless it is interrupted or takes long."""
-
-    last_save = 0.0
-
-    def train(self, profile: bool = False) -> None:
-        self.last_save = time.monotonic()
-        super().train(profile)
-
-    def save(self, stopgap: bool = False) -> None:
-        if stopgap or self.signal or time.monotonic() - self.last_save > SAVE_SECONDS:
-            super().save(stopgap)
-            self.last_save = time.monotonic()
-
-
 def run_leg(leg: Leg, report: Report = lambda record: None) -> None:
     """Train to the end, or to where the numbers are no longer finite: that is a result, too.
 
@@ -91,7 +75,7 @@ def run_leg(leg: Leg, report: Report = lambda record: None) -> None:
             run.write_recipe(as_yaml(config))
         device = choose_device(config.device)
         assembly = TASKS[config.task].assemble(config, Path(leg.problem), device)
-        session = _LegSession(run, build_trainer(config, assembly, device), report)
+        session = open_session(config, assembly, run, device, report, save_seconds=SAVE_SECONDS)
         if resuming:
             session.resume("auto")
         try:
@@ -135,7 +119,7 @@ def prepare_problem(config: RunConfig, folder: Path, report: Report) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     try:
-        resolved: RunConfig = TASKS[config.task].prepare(config, folder, report)
+        resolved = prepare_task(config, folder, report)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise

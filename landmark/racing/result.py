@@ -4,6 +4,7 @@ A training that diverged counts as an infinite loss from there on; in JSON that 
 """
 
 import dataclasses
+import itertools
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -18,6 +19,8 @@ from landmark.core.storage import replace_durably
 from landmark.racing.leg import Leg
 
 RESULT = "race.json"
+RECENT = 0.1
+"""The share of a training's updates, its last ones, that its training loss is the mean over."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,9 +30,9 @@ class Finish:
     rate: float
     seed: int
     loss: float
-    """Of the last validation; where nothing is validated, of the last updates."""
+    """Of the last validation; where nothing is validated, the training loss."""
     train_loss: float
-    """The mean over the last updates."""
+    """The mean over the last tenth of the updates."""
     seconds: float
     """Of updates alone: reading data and validating are left out."""
     metrics: dict[str, float]
@@ -174,7 +177,7 @@ def read_finish(leg: Leg) -> Finish:
     validated = [record for record in records if record["kind"] == "valid"]
     end = records[-1]
     is_diverged = end["kind"] == "diverged"
-    train_loss = math.inf if is_diverged or not trained else _loss(trained[-1], leg)
+    train_loss = math.inf if is_diverged or not trained else _recent_loss(trained, leg)
     last = validated[-1] if validated else {"loss": train_loss}
     metrics = {k: v for k, v in last.items() if isinstance(v, float) and k != "loss"}
     return Finish(
@@ -186,6 +189,22 @@ def read_finish(leg: Leg) -> Finish:
         {} if is_diverged else metrics,
         end["step"] if is_diverged else None,
     )
+
+
+def _updates(trained: Sequence[Mapping[str, Any]]) -> list[int]:
+    """How many updates each record of a training is the mean over."""
+    steps = [0, *(record["step"] for record in trained)]
+    return [after - before for before, after in itertools.pairwise(steps)]
+
+
+def _recent_loss(trained: Sequence[Mapping[str, Any]], leg: Leg) -> float:
+    """The mean over the last tenth of the updates, in whole records."""
+    total, count = 0.0, 0
+    for record, updates in reversed(list(zip(trained, _updates(trained), strict=True))):
+        total, count = total + updates * _loss(record, leg), count + updates
+        if count >= RECENT * trained[-1]["step"]:
+            break
+    return total / count
 
 
 def read_curve(legs: Sequence[Leg], kind: str) -> Curve | None:
@@ -208,7 +227,10 @@ def _points(
 ) -> tuple[dict[int, float], tuple[NDArray[np.float64], NDArray[np.float64]]]:
     """Losses by step; and steps with the seconds that they were reached at."""
     records = leg.records()
-    losses = {record["step"]: _loss(record, leg) for record in records if record["kind"] == kind}
+    shown = [record for record in records if record["kind"] == kind]
+    if kind == "train" and len(shown) > 1 and _updates(shown)[-1] < _updates(shown)[0]:
+        shown.pop()  # what was left over at the end is too few updates for a point
+    losses = {record["step"]: _loss(record, leg) for record in shown}
     timed = [(0.0, 0.0), *((r["step"], r["seconds"]) for r in records if "seconds" in r)]
     steps, seconds = np.array(timed, dtype=np.float64).T
     return losses, (steps, seconds)

@@ -27,8 +27,8 @@ from landmark.core.turn import Objective, Turn
 from landmark.data.batch import Batch
 from landmark.data.loader import Loader
 from landmark.engine.trainer import Report
-from landmark.optim.optimizer import ScheduledOptimizer
-from landmark.optim.schedule import ScheduleConfig, learning_rate
+from landmark.optim.schedule import ScheduleConfig
+from landmark.recipes.assembly import optimizers_for
 from landmark.recipes.catalog import TASKS, Assembly, RunConfig, Task
 
 
@@ -177,13 +177,11 @@ def prepare(config: ProblemRun, folder: Path, report: Report) -> ProblemRun:
 def assemble(config: ProblemRun, folder: Path, device: torch.device) -> Assembly:
     torch.manual_seed(config.seed)
     problem = load_problem(config.problem, config.seed)
-    schedule = partial(
-        learning_rate, config.schedule, hidden_size=1, max_steps=config.trainer.max_steps
-    )
+    objective = ProblemObjective(problem)
     return Assembly(
-        objective=ProblemObjective(problem),
-        optimizers={"model": ScheduledOptimizer(problem.module, config.optimizer, schedule)},
-        loader=Loader(_Nothing()),
+        objective=objective,
+        optimizers=optimizers_for(config, objective),
+        source=Loader(_Nothing()),
         validation=Loader(_Nothing()) if problem.validates else None,
     )
 

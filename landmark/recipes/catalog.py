@@ -6,16 +6,15 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import torch
-from pydantic import Field
+from pydantic import Field, model_validator
 from torch import nn
 
-from landmark.core.configuration import settings
+from landmark.core.configuration import Origin, Settings, as_values, build, settings
 from landmark.core.registry import Registry
-from landmark.core.turn import Objective
-from landmark.data.loader import Loader
+from landmark.engine.assembly import Assembly as Assembly
 from landmark.engine.settings import TrainerConfig
 from landmark.engine.trainer import Report
-from landmark.optim.optimizer import OptimizerConfig, ScheduledOptimizer
+from landmark.optim.optimizer import OptimizerConfig
 from landmark.optim.schedule import ScheduleConfig
 
 
@@ -35,17 +34,37 @@ class RunConfig:
     """A run directory whose weights (and shape, and vocabulary) to begin with: fine-tuning."""
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
     schedule: ScheduleConfig = field(default_factory=ScheduleConfig)
+    optimizers: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Of single players, what differs from `optimizer`, as {generator: {betas: [0.5, 0.9]}}."""
+    schedules: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Of single players, what differs from `schedule`, as {discriminator: {rate: 0.0004}}."""
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
 
+    @model_validator(mode="after")
+    def _players_settings_are_valid(self) -> "RunConfig":
+        for player in self.optimizers:
+            self.optimizer_of(player)
+        for player in self.schedules:
+            self.schedule_of(player)
+        return self
 
-@dataclass(frozen=True)
-class Assembly:
-    """The parts of one training, ready for the trainer."""
+    def optimizer_of(self, player: str) -> OptimizerConfig:
+        """The settings of one player's optimiser."""
+        return _changed(self.optimizer, self.optimizers, player, "optimizers")
 
-    objective: Objective
-    optimizers: Mapping[str, ScheduledOptimizer]
-    loader: Loader
-    validation: Loader | None
+    def schedule_of(self, player: str) -> ScheduleConfig:
+        """The settings of one player's schedule."""
+        return _changed(self.schedule, self.schedules, player, "schedules")
+
+
+def _changed(
+    common: Settings, changes: Mapping[str, Mapping[str, Any]], player: str, key: str
+) -> Settings:
+    """What all players have in common, with one player's changes."""
+    if player not in changes:
+        return common
+    values = {**as_values(common), **changes[player]}
+    return build(type(common), values, Origin(f"{key}.{player}"))
 
 
 @dataclass(frozen=True)

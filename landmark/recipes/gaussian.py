@@ -14,8 +14,9 @@ from landmark.engine.settings import TrainerConfig
 from landmark.engine.trainer import Report
 from landmark.models.adversarial.gan import GanConfig, Perceptron
 from landmark.objectives.adversarial import AdversarialObjective
-from landmark.optim.optimizer import OptimizerConfig, ScheduledOptimizer
-from landmark.optim.schedule import ScheduleConfig, learning_rate
+from landmark.optim.optimizer import OptimizerConfig
+from landmark.optim.schedule import ScheduleConfig
+from landmark.recipes.assembly import optimizers_for
 from landmark.recipes.catalog import TASKS, Assembly, RunConfig, System, Task, add_system, recipe
 
 
@@ -39,9 +40,6 @@ def assemble(config: GaussianRun, folder: Path, device: torch.device) -> Assembl
     generator = Perceptron(noise, hidden, 1).to(device)
     discriminator = Perceptron(1, hidden, 1).to(device)
 
-    def rate(step: int) -> float:
-        return learning_rate(config.schedule, step, hidden, config.trainer.max_steps)
-
     def loader(seed: int, batches: int, accumulate: int) -> Loader:
         data = dataclasses.replace(config.data, batches=batches)
         return Loader(
@@ -51,13 +49,11 @@ def assemble(config: GaussianRun, folder: Path, device: torch.device) -> Assembl
             world_size=distributed.world_size(),
         )
 
+    objective = AdversarialObjective(generator, discriminator)
     return Assembly(
-        objective=AdversarialObjective(generator, discriminator),
-        optimizers={
-            "generator": ScheduledOptimizer(generator, config.optimizer, rate),
-            "discriminator": ScheduledOptimizer(discriminator, config.optimizer, rate),
-        },
-        loader=loader(config.seed, config.data.batches, config.trainer.accumulate),
+        objective=objective,
+        optimizers=optimizers_for(config, objective),
+        source=loader(config.seed, config.data.batches, config.trainer.accumulate),
         validation=loader(config.seed + 1, 8, 1),
     )
 

@@ -134,7 +134,7 @@ def assemble(config: LanguageModelRun, folder: Path, device: torch.device) -> As
     training, validation = _samples(config, folder, document_beginning(config.data, tokenizer))
     kind = NextTokenObjective if isinstance(model, GPT) else StreamObjective
     objective = kind(model, of_characters=isinstance(tokenizer, CharacterTokenizer))
-    return assemble_one(config, model, objective, training, validation)
+    return assemble_one(config, objective, training, validation)
 
 
 def _samples(

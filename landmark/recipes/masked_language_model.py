@@ -112,7 +112,7 @@ def assemble(config: MaskedLanguageModelRun, folder: Path, device: torch.device)
         for split in ("train", "valid")
     )
     objective = MaskedTokenObjective(model, config.objective)
-    return assemble_one(config, model, objective, training, validation)
+    return assemble_one(config, objective, training, validation)
 
 
 TASKS.add(

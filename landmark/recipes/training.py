@@ -1,7 +1,9 @@
 """From a recipe's name to a trained run directory: what `landmark train` does."""
 
+import dataclasses
 import hashlib
 import json
+import re
 import shutil
 import time
 from collections.abc import Mapping, Sequence
@@ -25,12 +27,13 @@ from landmark.core.configuration import (
 from landmark.core.errors import UserError
 from landmark.core.runtime import choose_device, environment, set_threads
 from landmark.core.storage import storage_error
-from landmark.engine import distributed, sharding
+from landmark.engine import distributed
 from landmark.engine.checkpoint import load_module
 from landmark.engine.run import LOCK, LOG, RECIPE, Run
-from landmark.engine.session import Session, load_player
-from landmark.engine.trainer import Report, Trainer
-from landmark.recipes.catalog import RECIPES, TASKS, Assembly, RunConfig, Task, load_catalog
+from landmark.engine.session import load_player, open_session
+from landmark.engine.settings import resolve_epochs
+from landmark.engine.trainer import Report
+from landmark.recipes.catalog import RECIPES, TASKS, RunConfig, Task, load_catalog
 
 # What may change when a run goes on. Weights and data stay what they are; max_steps moves the end
 # of a cosine schedule, and accumulate deals out dropout's draws anew.
@@ -46,6 +49,8 @@ _FREE = {"device", "threads", "batches.workers"} | {
 _DELIBERATE = {
     "schedule.rate", "trainer.clip_norm", "trainer.clip_value", "trainer.skip_nonfinite",
 }  # fmt: skip
+
+_LENGTH = "trainer.max_steps"
 
 # What a run's recipe.yaml says beside the configuration.
 FACTS = ("environment", "identity", "assets")
@@ -125,7 +130,7 @@ def train(
         config = _continued(config, target, named) if resuming else load_config(target)
         try:
             assembly = TASKS[config.task].assemble(config, target.folder, device)
-            session = Session(target, build_trainer(config, assembly, device), report)
+            session = open_session(config, assembly, target, device, report)
         except UserError:
             if not resuming and distributed.is_main():  # settings that do not go together
                 (target.folder / RECIPE).unlink()
@@ -180,7 +185,7 @@ def _prepare(config: RunConfig, run: Run, report: Report) -> None:
     (run.folder / LOG).unlink(missing_ok=True)
     try:
         name = identity(config)
-        resolved: RunConfig = task.prepare(config, run.folder, log)
+        resolved = prepare_task(config, run.folder, log)
     except BaseException as error:
         _discard(run, task)
         if isinstance(error, OSError) and not error.filename:
@@ -188,6 +193,21 @@ def _prepare(config: RunConfig, run: Run, report: Report) -> None:
         raise
     assets = {asset: _file_digest(run.folder / asset) for asset in task.assets}
     _write_recipe(run, resolved, {"environment": environment(), "identity": name, "assets": assets})
+
+
+def prepare_task(config: RunConfig, folder: Path, report: Report) -> RunConfig:
+    """Fill a run folder with what training needs; the configuration fitted to it.
+
+    Passes over the data become updates here, unless the task knows their number earlier.
+    """
+    task = TASKS[config.task]
+    config = task.prepare(config, folder, report)
+    if config.trainer.epochs is None or _LENGTH in task.resolved:
+        return config
+    source = task.assemble(config, folder, torch.device("cpu")).source
+    trainer = resolve_epochs(config.trainer, source.batches_per_epoch())
+    report({"kind": "data", "batches": source.batches_per_epoch(), "max_steps": trainer.max_steps})
+    return dataclasses.replace(config, trainer=trainer)
 
 
 def _discard(run: Run, task: Task) -> None:
@@ -250,9 +270,11 @@ def _continued(config: RunConfig, run: Run, named: set[str]) -> RunConfig:
     # Resolved when the run was prepared, some from the run that it began from.
     resolved = ("model.", "tokenizer.") if stored.init_from else ("model.vocab_size",)
     changed = {key: value for key, value in changed.items() if not key.startswith(resolved)}
-    for key in set(TASKS[stored.task].resolved) - named:
+    fitted = {*TASKS[stored.task].resolved, *([_LENGTH] if stored.trainer.epochs else [])}
+    for key in fitted - named:
         changed.pop(key, None)
-    fixed = sorted(set(changed) - _FREE - (_DELIBERATE & named))
+    deliberate = {key for key in named if _for_all_players(key) in _DELIBERATE}
+    fixed = sorted(set(changed) - _FREE - deliberate)
     if fixed:
         key = fixed[0]
         raise UserError(
@@ -267,6 +289,11 @@ def _continued(config: RunConfig, run: Run, named: set[str]) -> RunConfig:
     return changed_config
 
 
+def _for_all_players(key: str) -> str:
+    """The setting of all players that a setting of one player changes."""
+    return re.sub(r"^(optimizer|schedule)s\.[^.]+\.", r"\1.", key)
+
+
 def flatten(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """Nested values by dotted key."""
     flat: dict[str, Any] = {}
@@ -275,24 +302,3 @@ def flatten(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
             flatten(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
         )
     return flat
-
-
-def build_trainer(config: RunConfig, assembly: Assembly, device: torch.device) -> Trainer:
-    """The loop over the parts of a training, which all processes hold alike."""
-    sharded = config.trainer.sharded and distributed.world_size() > 1
-    for name, player in assembly.objective.players.items():
-        distributed.broadcast_parameters(player)
-        if sharded:
-            sharding.shard(player)
-            assembly.optimizers[name].adopt(player, sharded=True)
-        if config.trainer.compile:
-            player.compile(dynamic=True)
-    return Trainer(
-        config.trainer,
-        assembly.objective,
-        assembly.optimizers,
-        assembly.loader,
-        assembly.validation,
-        device,
-        config.seed,
-    )

@@ -112,7 +112,7 @@ def assemble(config: TranslationRun, folder: Path, device: torch.device) -> Asse
         for split in ("train", "valid")
     )
     objective = TranslationObjective(model, config.objective)
-    return assemble_one(config, model, objective, training, validation)
+    return assemble_one(config, objective, training, validation)
 
 
 TASKS.add(

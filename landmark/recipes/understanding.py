@@ -20,7 +20,7 @@ from landmark.data.understanding.corpus import (
 from landmark.data.understanding.encoding import Reader, marks_of
 from landmark.data.understanding.example import Example
 from landmark.data.understanding.samples import ExampleBatchConfig, ExampleSamples
-from landmark.engine.settings import TrainerConfig
+from landmark.engine.settings import TrainerConfig, resolve_epochs
 from landmark.engine.trainer import Report
 from landmark.models.transformer.bert import BERTConfig
 from landmark.models.transformer.gpt import GPTConfig
@@ -42,10 +42,8 @@ from landmark.recipes.pretrained import (
 
 @settings
 class FineTuningConfig:
-    """How long, and how much of the pretrained body changes."""
+    """How much of the pretrained body changes."""
 
-    epochs: Annotated[float, Field(gt=0)] | None = None
-    """Passes over the examples, unless trainer.max_steps ends it before; null: that alone does."""
     layer_decay: Annotated[float, Field(gt=0, le=1)] = 1.0
     """Each layer's learning rate is this part of the one above it; the head's is the full one."""
     frozen_layers: Annotated[int, Field(ge=0)] = 0
@@ -125,16 +123,14 @@ def _check_answers(reader: Reader, examples: list[Example], report: Report) -> N
 
 def _timed(config: UnderstandingRun, batches: int) -> UnderstandingRun:
     """Passes over the data as steps: it is validated after each at the latest."""
-    if config.fine_tuning.epochs is None:
+    if config.trainer.epochs is None:
         return config
-    last = min(config.trainer.max_steps, math.ceil(config.fine_tuning.epochs * batches))
     trainer = dataclasses.replace(
-        config.trainer,
-        max_steps=last,
+        resolve_epochs(config.trainer, batches),
         validate_every=min(config.trainer.validate_every, batches),
         checkpoint_every=min(config.trainer.checkpoint_every, batches),
     )
-    warmup = min(config.schedule.warmup_steps, math.ceil(last / 10))
+    warmup = min(config.schedule.warmup_steps, math.ceil(trainer.max_steps / 10))
     schedule = dataclasses.replace(config.schedule, warmup_steps=warmup)
     return dataclasses.replace(config, trainer=trainer, schedule=schedule)
 
@@ -191,7 +187,7 @@ def assemble(config: UnderstandingRun, folder: Path, device: torch.device) -> As
         for split in ("train", "valid")
     )
     objective = UnderstandingObjective(model, config.objective, reader.labels)
-    return assemble_one(config, model, objective, training, validation, share)
+    return assemble_one(config, objective, training, validation, share)
 
 
 TASKS.add(
@@ -229,13 +225,13 @@ def _fine_tuning(
     return UnderstandingRun(
         data=data,
         model=model,
-        fine_tuning=FineTuningConfig(epochs=epochs),
         objective=UnderstandingConfig(auxiliary=auxiliary),
         optimizer=OptimizerConfig(
             name="adamw", betas=(0.9, 0.999), epsilon=1e-8, weight_decay=0.01, decay="matrices"
         ),
         schedule=ScheduleConfig(name="cosine", rate=rate, warmup_steps=200),
         trainer=TrainerConfig(
+            epochs=epochs,
             log_every=50,
             validate_every=200,
             checkpoint_every=200,
@@ -270,8 +266,8 @@ def bert_sst2() -> UnderstandingRun:
     return dataclasses.replace(
         run,
         model=dataclasses.replace(run.model, dropout=0.3),
-        fine_tuning=FineTuningConfig(epochs=1.0, head_dropout=0.3),
-        trainer=dataclasses.replace(run.trainer, ema_decay=0.995),
+        fine_tuning=FineTuningConfig(head_dropout=0.3),
+        trainer=dataclasses.replace(run.trainer, epochs=1.0, ema_decay=0.995),
     )
 
 

@@ -8,6 +8,7 @@ from landmark.core.errors import UserError
 from landmark.core.turn import Objective, Turn
 from landmark.data.loader import Loader
 from landmark.data.points import GaussianConfig, GaussianSamples
+from landmark.engine.assembly import Assembly
 from landmark.engine.settings import TrainerConfig
 from landmark.engine.trainer import Trainer
 from landmark.optim.optimizer import OptimizerConfig, ScheduledOptimizer
@@ -41,13 +42,14 @@ def trainer_of(objective, accumulate=1, **options):
     lbfgs = OptimizerConfig(name="lbfgs", iterations=5, weight_decay=0.01)
     optimizers = {"model": ScheduledOptimizer(objective.model, lbfgs, lambda step: 0.5)}
     loader = Loader(samples, accumulate=accumulate)
-    return Trainer(config, objective, optimizers, loader, None, torch.device("cpu"), 1)
+    assembly = Assembly(objective, optimizers, loader)
+    return Trainer(config, assembly, torch.device("cpu"), 1)
 
 
 def by_hand(trainer):
     """The same network after three updates with torch alone."""
     reference = Regression()
-    stream = Loader(trainer.loader.samples).stream(trainer.state.place)
+    stream = Loader(trainer.assembly.source.samples).stream(trainer.state.place)
     for _ in range(3):
         (batch,) = next(stream)
         optimizer = torch.optim.LBFGS(
@@ -106,7 +108,9 @@ def test_dropout_draws_the_same_masks_throughout_one_update(monkeypatch):
 def test_an_objective_that_cannot_be_asked_again_is_refused_before_the_first_step():
     objective = Regression(offers=False)
     before = [p.detach().clone() for p in objective.model.parameters()]
-    with pytest.raises(UserError, match="evaluates a loss several times"):
+    with pytest.raises(
+        UserError, match="LBFGS evaluates a loss several times, which this task does not offer"
+    ):
         list(trainer_of(objective).fit())
     torch.testing.assert_close(before, [p.detach() for p in objective.model.parameters()])
 
@@ -114,5 +118,8 @@ def test_an_objective_that_cannot_be_asked_again_is_refused_before_the_first_ste
 @pytest.mark.parametrize("unfit", [{"clip_norm": 1.0}, {"clip_value": 1.0}, {"precision": "bf16"}])
 def test_what_changes_the_gradient_does_not_go_with_a_line_search(unfit):
     (key,) = unfit
-    with pytest.raises(UserError, match=f"lbfgs does not go with trainer.{key}"):
+    with pytest.raises(
+        UserError,
+        match=f"LBFGS evaluates a loss several times, which does not go with trainer.{key}",
+    ):
         trainer_of(Regression(), **unfit)

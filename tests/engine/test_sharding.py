@@ -19,6 +19,7 @@ from landmark.core.errors import UserError
 from landmark.core.turn import Objective, Turn
 from landmark.data.batch import Batch
 from landmark.engine import distributed, sharding
+from landmark.engine.assembly import Assembly
 from landmark.engine.checkpoint import load_tensors
 from landmark.engine.run import Run
 from landmark.engine.settings import TrainerConfig
@@ -123,7 +124,8 @@ def moved(objective: Objective, parts: list[torch.Tensor], sharded: bool) -> lis
         if sharded:
             sharding.shard(player)
             optimizers[name].adopt(player, sharded=True)
-    trainer = Trainer(TrainerConfig(), objective, optimizers, None, None, torch.device("cpu"), 1)
+    assembly = Assembly(objective, optimizers, None)
+    trainer = Trainer(TrainerConfig(), assembly, torch.device("cpu"), 1)
     for _ in range(2):
         trainer.update([Tokens(part) for part in parts])
     weights = [p.detach() for m in objective.players.values() for p in m.parameters()]

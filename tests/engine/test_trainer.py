@@ -14,6 +14,7 @@ from landmark.core.turn import Objective, Turn
 from landmark.data.batch import PointBatch
 from landmark.data.loader import Loader
 from landmark.data.points import GaussianConfig, GaussianSamples
+from landmark.engine.assembly import Assembly
 from landmark.engine.checkpoint import load_tensors
 from landmark.engine.run import Run
 from landmark.engine.settings import TrainerConfig
@@ -47,7 +48,13 @@ class Regression(Objective):
 
 
 def trainer_of(
-    objective, config=None, rate=0.01, report=lambda record: None, accumulate=1, **options
+    objective,
+    config=None,
+    rate=0.01,
+    report=lambda record: None,
+    accumulate=1,
+    evaluator=None,
+    **options,
 ):
     samples = GaussianSamples(GaussianConfig(batch_size=7, batches=5), seed=3)
     defaults = {"max_steps": 8, "accumulate": accumulate}
@@ -58,7 +65,8 @@ def trainer_of(
         for name, player in objective.players.items()
     }
     loader = Loader(samples, accumulate=accumulate)
-    return Trainer(config, objective, optimizers, loader, Loader(samples), CPU, 1, report)
+    assembly = Assembly(objective, optimizers, loader, Loader(samples), evaluator)
+    return Trainer(config, assembly, CPU, 1, report)
 
 
 def weights_of(folder):
@@ -68,7 +76,7 @@ def weights_of(folder):
 def test_one_update_is_plain_gradient_descent_on_the_mean_loss():
     objective = Regression()
     trainer = trainer_of(objective)
-    (batch,) = next(trainer.loader.stream(trainer.state.place))
+    (batch,) = next(trainer.assembly.source.stream(trainer.state.place))
     reference = nn.Linear(4, 1)
     reference.load_state_dict(objective.model.state_dict())
     loss = nn.functional.mse_loss(reference(batch.noise), batch.points)
@@ -93,7 +101,7 @@ def test_clipping_scales_the_mean_gradient_to_the_norm():
     before = [p.detach().clone() for p in free.model.parameters()]
     for objective, clip in ((clipped, 0.5), (free, None)):
         trainer = trainer_of(objective, clip_norm=clip)
-        trainer.update(next(trainer.loader.stream(trainer.state.place)))
+        trainer.update(next(trainer.assembly.source.stream(trainer.state.place)))
 
     def move(objective):
         parameters = objective.model.parameters()
@@ -108,7 +116,7 @@ def test_clipping_scales_the_mean_gradient_to_the_norm():
 def test_clipping_by_value_cuts_off_each_number_as_torch_does(norm):
     objective = Regression()
     trainer = trainer_of(objective, clip_value=0.7, clip_norm=norm, accumulate=2)
-    parts = next(trainer.loader.stream(trainer.state.place))
+    parts = next(trainer.assembly.source.stream(trainer.state.place))
     reference = Regression().model
     for part in parts:
         loss = (reference(part.noise) - part.points).square().sum()
@@ -204,7 +212,7 @@ def test_each_turn_moves_its_player_only_and_the_next_sees_the_move():
     torch.manual_seed(0)
     objective = Watched(Perceptron(4, 8, 1), Perceptron(1, 8, 1))
     trainer = trainer_of(objective, rate=0.1)
-    trainer.update(next(trainer.loader.stream(trainer.state.place)))
+    trainer.update(next(trainer.assembly.source.stream(trainer.state.place)))
     (first, _, start, _), (second, loss, middle, score), (_, _, end, _) = objective.seen
     assert (first, second) == ("discriminator", "generator")
     same = lambda a, b: all(torch.equal(x, y) for x, y in zip(a, b, strict=True))  # noqa: E731

@@ -70,7 +70,7 @@ def runs(pretrained_runs, tmp_path_factory):
             f"data.kind={kind}",
             f"data.train={folder / name}",
             f"init_from={pretrained_runs['bert']}",
-            "fine_tuning.epochs=null",
+            "trainer.epochs=null",
             "trainer.max_steps=60",
             "trainer.validate_every=60",
             "schedule.rate=0.01",

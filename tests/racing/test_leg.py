@@ -10,6 +10,7 @@ from landmark.engine.run import Run
 from landmark.engine.session import InterruptedTraining
 from landmark.racing.entry import enter_problem
 from landmark.racing.leg import Leg, prepare_problem, run_leg
+from landmark.racing.result import read_curve, read_finish
 
 STOPPING = '''
 import os
@@ -116,3 +117,27 @@ def test_a_problem_is_prepared_once_and_kept_apart_from_others(bowl, tmp_path):
     (tmp_path / "problem" / "recipe.yaml").unlink()  # not finished: begun anew
     prepare_problem(other, tmp_path / "problem", seen.append)
     assert json.dumps("clip_norm: 1.0")[1:-1] in (tmp_path / "problem/recipe.yaml").read_text()
+
+
+def test_its_training_loss_is_of_the_last_tenth_of_the_updates_and_not_of_a_left_over_window(
+    tmp_path,
+):
+    leg = Leg("adam", 0.05, 4, str(tmp_path), str(tmp_path), SETTINGS)
+    run = Run(tmp_path)
+    losses = {step: 1.0 for step in range(10, 190, 10)} | {190: 0.5, 200: 0.4, 203: 9.0}
+    for step, loss in losses.items():
+        run.append_log({"kind": "train", "step": step, "loss": loss, "seconds": 0.1 * step})
+    run.append_log({"kind": "end", "step": 203, "seconds": 20.3})
+    # a tenth of 203 updates: 3 of the window that was left over, 10 before, and 10 before that
+    assert read_finish(leg).train_loss == pytest.approx((3 * 9.0 + 10 * 0.4 + 10 * 0.5) / 23)
+    curve = read_curve([leg], "train")
+    assert curve.steps[-2:] == [190, 200]  # a point of three updates is noise
+    assert curve.median[-1] == 0.4
+
+
+def test_the_only_window_of_a_short_training_counts(tmp_path):
+    leg = Leg("adam", 0.05, 4, str(tmp_path), str(tmp_path), SETTINGS)
+    Run(tmp_path).append_log({"kind": "train", "step": 2, "loss": 0.25, "seconds": 0.1})
+    Run(tmp_path).append_log({"kind": "end", "step": 2, "seconds": 0.1})
+    assert read_finish(leg).train_loss == 0.25
+    assert read_curve([leg], "train").steps == [2]

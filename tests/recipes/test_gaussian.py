@@ -18,7 +18,7 @@ def test_both_players_have_an_optimiser_of_their_own(tmp_path):
 
 def test_validation_draws_other_points_than_training(tmp_path):
     assembly = assemble(resolve("gan-gaussian"), tmp_path, CPU)
-    training = next(assembly.loader.stream(Place()))[0]
+    training = next(assembly.source.stream(Place()))[0]
     validation = next(iter(assembly.validation.once()))
     assert not torch.equal(training.points, validation.points)
     assert len(list(assembly.validation.once())) == 8

@@ -106,8 +106,8 @@ def test_no_token_sees_another_document(whole):
     assembly = assemble(config, whole, torch.device("cpu"))
     assert isinstance(assembly.objective.players["model"], GPT)
     tokenizer = load_tokenizer(whole / "tokenizer.json")
-    stream, met = assembly.loader.stream(Place()), 0
-    for _ in range(3 * len(assembly.loader.plan(0))):
+    stream, met = assembly.source.stream(Place()), 0
+    for _ in range(3 * len(assembly.source.plan(0))):
         batch = next(stream)[0]
         for passage in batch.tokens.split(batch.packing.lengths.tolist()):
             assert tokenizer.end not in passage[1:].tolist()

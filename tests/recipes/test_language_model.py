@@ -213,8 +213,8 @@ def test_the_parts_of_a_training_are_what_the_recipe_says(whole):
     assembly = assemble(config, whole, torch.device("cpu"))
     model = assembly.objective.players["model"]
     assert isinstance(model, RecurrentLanguageModel)
-    assert len(assembly.loader.plan(0)) == 37
-    batch = next(assembly.loader.stream(Place()))[0]
+    assert len(assembly.source.plan(0)) == 37
+    batch = next(assembly.source.stream(Place()))[0]
     assert batch.inputs.shape == (5, 16)
     held_out = sum(batch.num_tokens for batch in assembly.validation.once())
     assert held_out == len(TEXT) - int(0.9 * len(TEXT)) - 1

@@ -46,7 +46,7 @@ def test_the_seed_decides_the_initial_weights(config, tiny_run):
 
 def test_training_is_shuffled_and_validation_is_not(config, tiny_run):
     assembly = assemble(config, tiny_run, CPU)
-    for loader, split in ((assembly.loader, "train"), (assembly.validation, "valid")):
+    for loader, split in ((assembly.source, "train"), (assembly.validation, "valid")):
         plans = [[tuple(batch) for batch in loader.plan(epoch)] for epoch in range(6)]
         assert any(plan != plans[0] for plan in plans) is (split == "train")
         numbers = sorted(number for batch in plans[0] for number in batch)
@@ -57,7 +57,7 @@ def test_bpe_dropout_is_for_training_only(config, tiny_run):
     batches = dataclasses.replace(config.batches, bpe_dropout=0.9)
     config = dataclasses.replace(config, batches=batches)
     assembly = assemble(config, tiny_run, CPU)
-    for loader, split in ((assembly.loader, "train"), (assembly.validation, "valid")):
+    for loader, split in ((assembly.source, "train"), (assembly.validation, "valid")):
         store = TokenStore(tiny_run / "data" / split)
         pieces = loader.samples.collate(0, range(20)).target_packing.lengths - 1
         whole = [len(store["target", number]) for number in range(20)]
@@ -78,9 +78,9 @@ def test_the_schedule_knows_width_and_length_of_the_training(config, tiny_run):
 def test_accumulation_cuts_each_batch_into_parts(config, tiny_run):
     trainer = dataclasses.replace(config.trainer, accumulate=3)
     assembly = assemble(dataclasses.replace(config, trainer=trainer), tiny_run, CPU)
-    parts = next(assembly.loader.stream(Place()))
+    parts = next(assembly.source.stream(Place()))
     assert len(parts) == 3
-    whole = assembly.loader.plan(0)[0]
+    whole = assembly.source.plan(0)[0]
     assert sorted(s for part in parts for s in part.samples) == sorted(int(n) for n in whole)
 
 

@@ -122,7 +122,7 @@ def test_a_run_goes_on_as_if_it_had_never_stopped(body, fine_tune):
 
 
 def test_passes_are_turned_into_steps_and_kept_when_a_run_goes_on(fine_tune):
-    many = ["trainer.max_steps=1000", "fine_tuning.epochs=1.5", "trainer.validate_every=500"]
+    many = ["trainer.max_steps=1000", "trainer.epochs=1.5", "trainer.validate_every=500"]
     run = fine_tune("bert", *many)
     config = load_config(run)
     assert config.trainer.max_steps == run.steps()[-1] == 11  # 54 examples in batches of 8

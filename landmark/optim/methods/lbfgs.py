@@ -18,6 +18,8 @@ from landmark.optim.methods.method import Parameters, check_settings, checked
 class LBFGS(torch.optim.LBFGS):
     """Some iterations on the loss that `closure` evaluates, with L2 of `weight_decay` added."""
 
+    evaluates_again = True
+
     def __init__(
         self,
         params: Parameters,

@@ -29,6 +29,11 @@ class Method(torch.optim.Optimizer):
 
     written_out: bool
     takes_sparse_gradients = False
+    evaluates_again = False
+    """Whether `step` calls its closure for the loss and gradient at other weights.
+
+    Its first call gives those at the weights as they are, and costs nothing.
+    """
     own: tuple[str, ...] = ("written_out",)
     """Attributes beyond torch's that a copied or pickled optimiser keeps."""
 

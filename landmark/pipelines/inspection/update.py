@@ -10,10 +10,11 @@ from typing import Any
 
 from landmark.core.runtime import choose_device, set_threads
 from landmark.engine.run import RECIPE
+from landmark.engine.session import build_trainer
 from landmark.engine.trainer import Report
 from landmark.probes.descent.update import LayerUpdates, UpdateWatch
 from landmark.recipes.catalog import TASKS
-from landmark.recipes.training import build_trainer, resolve
+from landmark.recipes.training import prepare_task, resolve
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,7 +43,7 @@ def watch_training(
     set_threads(config.threads)
     with tempfile.TemporaryDirectory() as name:
         folder, task = Path(name), TASKS[config.task]
-        config = task.prepare(config, folder, _shortened(report, steps))
+        config = prepare_task(config, folder, _shortened(report, steps))
         assembly = dataclasses.replace(task.assemble(config, folder, device), validation=None)
         trainer = build_trainer(config, assembly, device)
         trainer.report = report

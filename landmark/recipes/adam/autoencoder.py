@@ -3,17 +3,16 @@
 import dataclasses
 import math
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
 import torch
-from pydantic import Field
 
 from landmark.core.configuration import settings
 from landmark.data.images.augment import AugmentConfig
 from landmark.data.images.corpus import ImageDataConfig, data_digest, open_split, prepare_images
 from landmark.data.images.form import FILE, ImageForm
 from landmark.data.images.samples import ImageBatchConfig, ImageSamples
-from landmark.engine.settings import TrainerConfig
+from landmark.engine.settings import TrainerConfig, resolve_epochs
 from landmark.engine.trainer import Report
 from landmark.models.autoencoder import AutoencoderConfig, VariationalAutoencoder
 from landmark.objectives.variational import VariationalObjective
@@ -27,8 +26,6 @@ class AutoencodingRun(RunConfig):
     """A complete training of a variational autoencoder."""
 
     task: Literal["autoencoding"] = "autoencoding"
-    epochs: Annotated[float, Field(gt=0)] | None = None
-    """Passes over the images, unless trainer.max_steps ends it before; null: that alone does."""
     data: ImageDataConfig = dataclasses.field(default_factory=ImageDataConfig)
     model: AutoencoderConfig = dataclasses.field(default_factory=AutoencoderConfig)
     batches: ImageBatchConfig = dataclasses.field(default_factory=ImageBatchConfig)
@@ -41,15 +38,13 @@ def prepare(config: AutoencodingRun, folder: Path, report: Report) -> Autoencodi
     form = dataclasses.replace(form, mean=(0.0,) * form.channels, deviation=ones)
     form.save(folder / FILE)
     batches = math.ceil(images / config.batches.size)
-    last = config.trainer.max_steps
-    if config.epochs is not None:
-        last = min(last, math.ceil(config.epochs * batches))
+    trainer = resolve_epochs(config.trainer, batches)
     counts = {"images": images, "valid_images": valid_images, "batches": batches}
-    report({"kind": "data", **counts, "max_steps": last})
+    report({"kind": "data", **counts, "max_steps": trainer.max_steps})
     return dataclasses.replace(
         config,
         model=dataclasses.replace(config.model, channels=form.channels),
-        trainer=dataclasses.replace(config.trainer, max_steps=last),
+        trainer=trainer,
     )
 
 
@@ -70,7 +65,7 @@ def assemble(config: AutoencodingRun, folder: Path, device: torch.device) -> Ass
         )
         for split in ("train", "valid")
     )
-    return assemble_one(config, model, VariationalObjective(model), training, validation)
+    return assemble_one(config, VariationalObjective(model), training, validation)
 
 
 TASKS.add(
@@ -92,12 +87,16 @@ TASKS.add(
 def race_vae() -> AutoencodingRun:
     """588 updates a pass, of a hundred images as in Kingma and Welling 2013."""
     return AutoencodingRun(
-        epochs=100,
         data=ImageDataConfig(corpus="mnist", validation=0.02),
         optimizer=adam(),
         schedule=CONSTANT,
         batches=ImageBatchConfig(size=100),
         trainer=TrainerConfig(
-            log_every=118, validate_every=588, checkpoint_every=588, keep_last=1, monitor="loss"
+            epochs=100,
+            log_every=118,
+            validate_every=588,
+            checkpoint_every=588,
+            keep_last=1,
+            monitor="loss",
         ),
     )

@@ -19,7 +19,7 @@ from landmark.data.understanding.corpus import (
     prepare_examples,
 )
 from landmark.data.understanding.example import LabeledText
-from landmark.engine.settings import TrainerConfig
+from landmark.engine.settings import TrainerConfig, resolve_epochs
 from landmark.engine.trainer import Report
 from landmark.models.bag_of_words import BagOfWords, BagOfWordsConfig
 from landmark.objectives.bag_of_words import BagOfWordsObjective
@@ -46,8 +46,6 @@ class BagOfWordsRun(RunConfig):
     """A complete training of a regression on bags of words."""
 
     task: Literal["bag-of-words"] = "bag-of-words"
-    epochs: Annotated[float, Field(gt=0)] | None = None
-    """Passes over the texts, unless trainer.max_steps ends it before; null: that alone does."""
     data: TaskConfig = dataclasses.field(default_factory=TaskConfig)
     model: BagOfWordsConfig = dataclasses.field(default_factory=BagOfWordsConfig)
     batches: BagBatchConfig = dataclasses.field(default_factory=BagBatchConfig)
@@ -72,15 +70,13 @@ def prepare(config: BagOfWordsRun, folder: Path, report: Report) -> BagOfWordsRu
     words.save(folder / FILE)
     classes = len(Labels.load(folder / "labels.json").names)
     batches = math.ceil(examples / config.batches.size)
-    last = config.trainer.max_steps
-    if config.epochs is not None:
-        last = min(last, math.ceil(config.epochs * batches))
+    trainer = resolve_epochs(config.trainer, batches)
     counts = {"examples": examples, "valid_examples": valid_examples, "batches": batches}
-    report({"kind": "data", **counts, "max_steps": last})
+    report({"kind": "data", **counts, "max_steps": trainer.max_steps})
     return dataclasses.replace(
         config,
         model=dataclasses.replace(config.model, vocab_size=len(words), classes=classes),
-        trainer=dataclasses.replace(config.trainer, max_steps=last),
+        trainer=trainer,
     )
 
 
@@ -105,7 +101,7 @@ def assemble(config: BagOfWordsRun, folder: Path, device: torch.device) -> Assem
         )
         for split in ("train", "valid")
     )
-    return assemble_one(config, model, BagOfWordsObjective(model), training, validation)
+    return assemble_one(config, BagOfWordsObjective(model), training, validation)
 
 
 TASKS.add(
@@ -130,11 +126,11 @@ TASKS.add(
 )
 def race_bag_of_words() -> BagOfWordsRun:
     return BagOfWordsRun(
-        epochs=45,
         data=TaskConfig(corpus="sst2", text="sentence"),
         optimizer=adam(),
         schedule=FALLING,
         trainer=TrainerConfig(
+            epochs=45,
             log_every=100,
             validate_every=500,
             checkpoint_every=500,

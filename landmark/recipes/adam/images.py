@@ -27,9 +27,10 @@ def adam(weight_decay: float = 0.0) -> OptimizerConfig:
     )
 
 
-def _trainer(passes: int) -> TrainerConfig:
+def _trainer(passes: int, epochs: float) -> TrainerConfig:
     """Measured once a pass over the data."""
     return TrainerConfig(
+        epochs=epochs,
         log_every=max(1, passes // 5),
         validate_every=passes,
         checkpoint_every=passes,
@@ -47,13 +48,12 @@ def _mnist(
 ) -> ImageClassificationRun:
     """460 updates a pass; a fiftieth of the images is held out, to choose rates by."""
     return ImageClassificationRun(
-        epochs=epochs,
         data=ImageDataConfig(corpus="mnist", validation=0.02),
         model=model,
         optimizer=adam(weight_decay),
         schedule=schedule,
         batches=ImageBatchConfig(size=128),
-        trainer=_trainer(460),
+        trainer=_trainer(460, epochs),
     )
 
 
@@ -80,11 +80,10 @@ def race_mlp_deterministic() -> ImageClassificationRun:
 def race_cifar() -> ImageClassificationRun:
     """94 updates a pass: twelve passes are as many as three over all of CIFAR-10."""
     return ImageClassificationRun(
-        epochs=12,
         data=ImageDataConfig(corpus="cifar10-jpeg", validation=0.04),
         model=PlainConfig(),
         optimizer=adam(),
         schedule=CONSTANT,
         batches=ImageBatchConfig(size=128),
-        trainer=_trainer(94),
+        trainer=_trainer(94, 12),
     )

@@ -52,10 +52,11 @@ def _cosine(rate: float, warmup_steps: int) -> ScheduleConfig:
 
 
 def _trainer(
-    validate_every: int, log_every: int = 50, clip_norm: float | None = None
+    epochs: float, validate_every: int, log_every: int = 50, clip_norm: float | None = None
 ) -> TrainerConfig:
     """The best is what names most images right."""
     return TrainerConfig(
+        epochs=epochs,
         log_every=log_every,
         validate_every=validate_every,
         checkpoint_every=validate_every,
@@ -76,7 +77,6 @@ def _mnist(
 ) -> ImageClassificationRun:
     """460 updates a pass; a fiftieth of the images is held out, of the test nothing is seen."""
     return ImageClassificationRun(
-        epochs=epochs,
         data=ImageDataConfig(corpus="mnist", validation=0.02),
         augment=augment,
         model=model,
@@ -84,7 +84,7 @@ def _mnist(
         optimizer=optimizer,
         schedule=_cosine(rate, 1000),
         batches=ImageBatchConfig(size=128, workers=1),
-        trainer=_trainer(920, log_every=230),
+        trainer=_trainer(epochs, 920, log_every=230),
     )
 
 
@@ -98,7 +98,6 @@ def _cifar(
 ) -> ImageClassificationRun:
     """A quarter of CIFAR-10's training images, 94 updates a pass; a twenty-fifth is held out."""
     return ImageClassificationRun(
-        epochs=epochs,
         data=ImageDataConfig(corpus="cifar10-jpeg", validation=0.04),
         augment=AugmentConfig(padding=4, flip=True, cutout=8, mixup=mixup),
         model=model,
@@ -106,7 +105,7 @@ def _cifar(
         optimizer=optimizer,
         schedule=_cosine(rate, 700),
         batches=ImageBatchConfig(size=128, workers=1),
-        trainer=_trainer(470, log_every=94, clip_norm=clip_norm),
+        trainer=_trainer(epochs, 470, log_every=94, clip_norm=clip_norm),
     )
 
 
@@ -120,7 +119,6 @@ def _photographs(
 ) -> ImageClassificationRun:
     """Of flowers 44 updates a pass."""
     return ImageClassificationRun(
-        epochs=epochs,
         data=data,
         augment=_PHOTOGRAPHS,
         model=model,
@@ -128,7 +126,7 @@ def _photographs(
         optimizer=optimizer,
         schedule=_cosine(rate, 500),
         batches=ImageBatchConfig(size=64, workers=1),
-        trainer=_trainer(440, log_every=44, clip_norm=clip_norm),
+        trainer=_trainer(epochs, 440, log_every=44, clip_norm=clip_norm),
     )
 
 
@@ -138,14 +136,13 @@ _FLOWERS = ImageDataConfig(corpus="flowers-96", validation=0.05)
 @recipe("lenet5-digits", system="lenet", summary="8x8 digits that come with us: half a minute")
 def lenet5_digits() -> ImageClassificationRun:
     return ImageClassificationRun(
-        epochs=30,
         data=ImageDataConfig(corpus="digits", size=28),
         augment=_HANDWRITING,
         model=LeNetConfig(),
         optimizer=_adam(),
         schedule=_cosine(3e-3, 100),
         batches=ImageBatchConfig(size=32),
-        trainer=_trainer(200),
+        trainer=_trainer(30, 200),
     )
 
 
@@ -221,7 +218,6 @@ def vit_cifar() -> ImageClassificationRun:
 @recipe("vit-digits", system="vit", summary="a tiny ViT on the digits that come with us: a minute")
 def vit_digits() -> ImageClassificationRun:
     return ImageClassificationRun(
-        epochs=60,
         data=ImageDataConfig(corpus="digits"),
         augment=AugmentConfig(rotation=10.0, zoom=0.1, shift=1.0),
         model=ViTConfig(
@@ -237,7 +233,7 @@ def vit_digits() -> ImageClassificationRun:
         optimizer=_adam(0.05),
         schedule=_cosine(2e-3, 300),
         batches=ImageBatchConfig(size=64),
-        trainer=_trainer(200, clip_norm=1.0),
+        trainer=_trainer(60, 200, clip_norm=1.0),
     )
 
 

@@ -18,6 +18,7 @@ from landmark.data.images.corpus import (
 )
 from landmark.data.images.form import FILE, ImageForm
 from landmark.data.images.samples import ImageBatchConfig, ImageSamples
+from landmark.engine.settings import resolve_epochs
 from landmark.engine.trainer import Report
 from landmark.models.convolutional.lenet import LeNetConfig
 from landmark.models.vision import VisionConfig, build_network, lay_out
@@ -40,8 +41,6 @@ class ImageClassificationRun(RunConfig):
     """A complete training of a network that names what is in an image."""
 
     task: Literal["image-classification"] = "image-classification"
-    epochs: Annotated[float, Field(gt=0)] | None = None
-    """Passes over the images, unless trainer.max_steps ends it before; null: that alone does."""
     data: ImageDataConfig = dataclasses.field(default_factory=ImageDataConfig)
     augment: AugmentConfig = dataclasses.field(default_factory=AugmentConfig)
     model: Annotated[
@@ -100,11 +99,8 @@ def _check_network(config: ImageClassificationRun) -> None:
 
 def _timed(config: ImageClassificationRun, batches: int) -> ImageClassificationRun:
     """Passes over the data as steps; in short trainings the warm-up is shorter, too."""
-    last = config.trainer.max_steps
-    if config.epochs is not None:
-        last = min(last, math.ceil(config.epochs * batches))
-    trainer = dataclasses.replace(config.trainer, max_steps=last)
-    warmup = min(config.schedule.warmup_steps, math.ceil(last / 4))
+    trainer = resolve_epochs(config.trainer, batches)
+    warmup = min(config.schedule.warmup_steps, math.ceil(trainer.max_steps / 4))
     schedule = dataclasses.replace(config.schedule, warmup_steps=warmup)
     return dataclasses.replace(config, trainer=trainer, schedule=schedule)
 
@@ -132,7 +128,7 @@ def assemble(config: ImageClassificationRun, folder: Path, device: torch.device)
     )
     objective = ClassificationObjective(model, config.objective, frozen)
     share = rate_share(model, config.fine_tuning.stage_decay)
-    return assemble_one(config, model, objective, training, validation, share)
+    return assemble_one(config, objective, training, validation, share)
 
 
 TASKS.add(

@@ -30,7 +30,7 @@ def test_an_autoencoder_learns_the_digits_of_numbers_from_0_to_1(tmp_path):
     form = ImageForm.load(run.folder / "classes.json")
     assert (form.mean, form.deviation) == ((0.0,), (1.0,))
     assembly = assemble(load_config(run), run.folder, "cpu")
-    batch = next(assembly.loader.stream(Place()))[0]
+    batch = next(assembly.source.stream(Place()))[0]
     assert 0.0 <= batch.images.min() < 0.01
     assert 0.99 < batch.images.max() <= 1.0
     assert batch.images.shape[1:] == (1, 8, 8)
@@ -38,6 +38,6 @@ def test_an_autoencoder_learns_the_digits_of_numbers_from_0_to_1(tmp_path):
 
 def test_a_pass_over_the_images_ends_it(tmp_path):
     settings = [s for s in SMALL if not s.startswith("trainer.max_steps")]
-    run = landmark.train("race-vae", tmp_path / "run", [*settings, "epochs=0.5"])
+    run = landmark.train("race-vae", tmp_path / "run", [*settings, "trainer.epochs=0.5"])
     data, end = run.read_log()[0], run.read_log()[-1]
     assert end["step"] == data["max_steps"] == -(-data["batches"] // 2)

@@ -48,7 +48,7 @@ def logged(run: Run, kind: str) -> list[dict]:
 @pytest.mark.parametrize("name", ON_IMAGES)
 def test_every_recipe_builds_its_network_and_ends(name):
     config = RECIPES[name].build()
-    assert config.epochs
+    assert config.trainer.epochs
     assert config.trainer.monitor == "accuracy"
     assert config.trainer.higher_is_better
     with torch.device("meta"):
@@ -90,7 +90,7 @@ def test_images_of_ones_own_are_scaled_to_what_the_network_reads(tmp_path, digit
 
 
 def test_epochs_become_updates_unless_these_end_before(tmp_path):
-    timed = [*FEW, "trainer.max_steps=1000", "epochs=0.5"]
+    timed = [*FEW, "trainer.max_steps=1000", "trainer.epochs=0.5"]
     config = load_config(train("lenet5-digits", tmp_path / "run", timed))
     assert config.trainer.max_steps == 2  # of 60 images, 16 at a time
     assert config.schedule.warmup_steps == 1
@@ -126,8 +126,8 @@ def test_its_steps_are_those_of_plain_torch(tmp_path):
         network.parameters(), lr=0.05, momentum=0.9, nesterov=True, weight_decay=1e-3, fused=False
     )
     for epoch in range(2):
-        (chosen,) = parts.loader.plan(epoch)
-        batch = parts.loader.samples.collate(epoch, chosen)
+        (chosen,) = parts.source.plan(epoch)
+        batch = parts.source.samples.collate(epoch, chosen)
         optimizer.zero_grad()
         nn.functional.cross_entropy(network(batch.images.contiguous()), batch.labels).backward()
         optimizer.step()
