@@ -31,6 +31,7 @@ def evaluate_understanding(
     if splits and files:
         raise UserError("give --split or --file, not both")
     pipeline = load(run, checkpoint, device, task="understanding")
+    sets: dict[str, Sequence[Example]]
     if files:
         sets = {str(path): pipeline.read_file(path) for path in files}
     else:
