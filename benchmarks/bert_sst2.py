@@ -1,8 +1,9 @@
 """SST-2 by a small BERT: pretrained here against the same network from scratch, three seeds.
 
-Accuracy on whole sentences that were held out with all their phrases, and on dev.tsv, most of
-which stands inside training phrases. Both networks are trained alike but for their beginning;
---scratch changes settings of the one from scratch alone, so that it can be given its best.
+Accuracy on whole sentences that were held out with all their phrases, and on dev.tsv: phrases of
+GLUE's training set (not its development set), most of which stand inside training phrases. Both
+networks are trained alike but for their beginning; --scratch changes settings of the one from
+scratch alone, so that it can be given its best.
 
     python benchmarks/bert_sst2.py [--pretrained RUN] [--output FOLDER] [SETTING …]
 

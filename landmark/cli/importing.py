@@ -20,7 +20,9 @@ Target = Annotated[
 ]
 Scaled = Annotated[
     int | None,
-    typer.Option("--scale", min=1, help="Pixels that an image's shorter side is scaled to."),
+    typer.Option(
+        "--resize", "--scale", min=1, help="Pixels that an image's shorter side is resized to."
+    ),
 ]
 Side = Annotated[
     int | None,
@@ -32,6 +34,13 @@ Mean = Annotated[
 ]
 Deviation = Annotated[
     str | None, typer.Option(help="What each colour is divided by, as 0.229,0.224,0.225.")
+]
+
+Weights = Annotated[
+    str | None,
+    typer.Option(
+        help="Which of torchvision's weights these are, as IMAGENET1K_V2: how images are resized."
+    ),
 ]
 
 app = typer.Typer(help="Models of other libraries as runs.", rich_markup_mode=None)
@@ -72,13 +81,15 @@ def torchvision(
     run: Target = None,
     network: Network = None,
     labels: Labels = None,
-    scale: Scaled = None,
+    weights: Weights = None,
+    resize: Scaled = None,
     image_size: Side = None,
     mean: Mean = None,
     deviation: Deviation = None,
 ) -> None:
     """Make a run of an AlexNet, VGG, GoogLeNet, Inception-v3, ResNet or ViT; prints its folder."""
-    _import_network("torchvision", path, run, network, labels, (scale, image_size), mean, deviation)
+    sizes = (resize, image_size)
+    _import_network("torchvision", path, run, network, labels, sizes, mean, deviation, weights)
 
 
 @app.command("timm")
@@ -92,13 +103,13 @@ def timm(
     run: Target = None,
     network: Network = None,
     labels: Labels = None,
-    scale: Scaled = None,
+    resize: Scaled = None,
     image_size: Side = None,
     mean: Mean = None,
     deviation: Deviation = None,
 ) -> None:
     """Make a run of a VGG, Inception-v3 or -v4, Inception-ResNet-v2, ResNet or ViT."""
-    _import_network("timm", path, run, network, labels, (scale, image_size), mean, deviation)
+    _import_network("timm", path, run, network, labels, (resize, image_size), mean, deviation)
 
 
 def _import_network(
@@ -110,6 +121,7 @@ def _import_network(
     sizes: tuple[int | None, int | None],
     mean: str | None,
     deviation: str | None,
+    weights: str | None = None,
 ) -> None:
     from landmark.cli.progress import Downloads
     from landmark.pipelines.image.importing import Preparation, import_network
@@ -125,6 +137,7 @@ def _import_network(
             network=network,
             labels=labels,
             preparation=preparation,
+            weights=weights,
             report=Downloads().report,
         )
     )

@@ -100,7 +100,9 @@ def _raw_lines(path: Path) -> Iterator[bytes]:
 
 def _lines_of(path: Path, block: int, skip: int) -> Iterator[list[Entry]]:
     lines = islice(enumerate(_raw_lines(path), 1), skip, None)
-    while found := [_entry(line, f"{path}:{number}", number) for number, line in islice(lines, block)]:
+    while found := [
+        _entry(line, f"{path}:{number}", number) for number, line in islice(lines, block)
+    ]:
         yield found
 
 

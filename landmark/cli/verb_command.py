@@ -40,7 +40,9 @@ _TEXTS = parameter(
     ],
 )
 _IMAGES = parameter(
-    "images", Annotated[list[str], typer.Argument(metavar="IMAGE...", help="Images, or folders.")], True
+    "images",
+    Annotated[list[str], typer.Argument(metavar="IMAGE...", help="Images, or folders.")],
+    True,
 )
 _FILE = parameter(
     "file", Annotated[Path | None, typer.Option(help="Read this file, a text a line; -: stdin.")]
@@ -288,7 +290,9 @@ class Call:
             "run": str(self.run.folder.resolve()),
             "weights": [checkpoint_digest(folder) for folder in checkpoints],
             "options": repr(as_values(self.options)),
-            "opened": repr({k: v for k, v in as_values(self.open_options).items() if k != "device"}),
+            "opened": repr(
+                {k: v for k, v in as_values(self.open_options).items() if k != "device"}
+            ),
             "files": [digest_file(path) for path in paths_in(self.options) if path.is_file()],
             "json": as_json,
         }

@@ -7,8 +7,10 @@ downloaded there if it is not. A file counts only once it is whole and its diges
 import gzip
 import hashlib
 import http.client
+import lzma
 import os
 import shutil
+import struct
 import tarfile
 import time
 import urllib.error
@@ -29,6 +31,17 @@ ATTEMPTS = 3
 _PATIENCE = 30.0  # seconds without a byte
 _PIECE = 1 << 16
 _DIGESTS = "SHA256SUMS"
+DAMAGED_ZIP = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    NotImplementedError,
+    struct.error,
+    OSError,
+    EOFError,
+    ValueError,
+)
+"""What zipfile raises for damaged bytes or a compression that it does not know, by its kinds."""
 
 
 @dataclass(frozen=True)
@@ -201,7 +214,7 @@ def unpack(archive: Path, folder: Path) -> Path:
     except tarfile.FilterError as error:
         member = error.tarinfo.name
         raise UserError(f"{archive}: {member!r} points outside its folder: refused") from None
-    except (tarfile.TarError, zipfile.BadZipFile, EOFError, OSError) as error:
+    except (tarfile.TarError, *DAMAGED_ZIP) as error:
         raise UserError(f"{archive}: cannot be unpacked: {error}: delete it, then again") from None
     finally:
         shutil.rmtree(partial, ignore_errors=True)
@@ -214,4 +227,12 @@ def _unzip(archive: Path, folder: Path) -> None:
             parts = PurePosixPath(member.replace("\\", "/"))
             if parts.is_absolute() or ".." in parts.parts or ":" in member.partition("/")[0]:
                 raise UserError(f"{archive}: {member!r} points outside its folder: refused")
-        packed.extractall(folder)
+        for member in packed.namelist():
+            try:
+                packed.extract(member, folder)
+            except DAMAGED_ZIP as error:
+                raise UserError(
+                    f"{archive}: {member!r} cannot be unpacked: {error}: delete it, then again"
+                ) from None
+            except RuntimeError:
+                raise UserError(f"{archive}: is locked by a password: unpack it yourself") from None

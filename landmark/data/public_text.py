@@ -90,7 +90,8 @@ PUBLIC_SETS.add(
     "sst2",
     PublicSet(
         "sst2",
-        "67,349 phrases of film reviews, good or bad (Socher et al. 2013; GLUE's training set)",
+        "67,349 phrases of film reviews, good or bad (Socher et al. 2013): GLUE's training set in "
+        "two parts, train.tsv and dev.tsv",
         "research, no formal licence",
         (
             PublicFile(
@@ -104,6 +105,15 @@ PUBLIC_SETS.add(
                 "92353770071a2a889f75d000a38a9e541ea8f0a5499e50f040b17917a5cbf66f",
             ),
         ),
+    ),
+)
+PUBLIC_SETS.add(
+    "glue-sst2",
+    PublicSet(
+        "glue-sst2",
+        "SST-2 as GLUE has it, with its own development set of 872 sentences (Wang et al. 2018)",
+        "research, no formal licence",
+        (PublicFile("SST-2.zip", "https://dl.fbaipublicfiles.com/glue/data/SST-2.zip"),),
     ),
 )
 PUBLIC_SETS.add(

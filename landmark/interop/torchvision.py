@@ -1,5 +1,6 @@
 """torchvision's networks: what their tensors are called, and how their images are prepared.
 
+Its published weights of one network differ in how images are prepared, so they are listed here.
 Its GoogLeNet and Inception-v3 take images in ImageNet's colours and change them to run from -1 to
 1 (`transform_input`); here they are normalised so at once.
 """
@@ -7,6 +8,7 @@ Its GoogLeNet and Inception-v3 take images in ImageNet's colours and change them
 import dataclasses
 import math
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from landmark.interop.image_network import (
@@ -41,6 +43,65 @@ _BLOCKS = {
     " branch3x3dbl_3a branch3x3dbl_3b branch_pool",
 }
 """The convolutions of Inception-v3's blocks, in the order in which ours has them."""
+
+
+@dataclass(frozen=True)
+class PublishedWeights:
+    """Weights that torchvision publishes, and how it prepares images for them."""
+
+    name: str
+    resize: int
+    """Pixels of an image's shorter side, before its middle is taken."""
+    image_size: int
+    """Pixels a side of the middle."""
+    digest: str
+    """What the SHA-256 of the file begins with."""
+
+
+WEIGHTS: dict[str, tuple[PublishedWeights, ...]] = {
+    "alexnet-one-tower": (PublishedWeights("IMAGENET1K_V1", 256, 224, "7be5be79"),),
+    "vgg-a": (PublishedWeights("IMAGENET1K_V1", 256, 224, "8a719046"),),
+    "vgg-b": (PublishedWeights("IMAGENET1K_V1", 256, 224, "19584684"),),
+    "vgg-d": (PublishedWeights("IMAGENET1K_V1", 256, 224, "397923af"),),
+    "vgg-e": (PublishedWeights("IMAGENET1K_V1", 256, 224, "dcbb9e9d"),),
+    "vgg-a-bn": (PublishedWeights("IMAGENET1K_V1", 256, 224, "6002323d"),),
+    "vgg-b-bn": (PublishedWeights("IMAGENET1K_V1", 256, 224, "abd245e5"),),
+    "vgg-d-bn": (PublishedWeights("IMAGENET1K_V1", 256, 224, "6c64b313"),),
+    "vgg-e-bn": (PublishedWeights("IMAGENET1K_V1", 256, 224, "c79401a0"),),
+    "googlenet-bn": (PublishedWeights("IMAGENET1K_V1", 256, 224, "1378be20"),),
+    "inception-v3": (PublishedWeights("IMAGENET1K_V1", 342, 299, "0cc3c7bd"),),
+    "resnet-18": (PublishedWeights("IMAGENET1K_V1", 256, 224, "f37072fd"),),
+    "resnet-34": (PublishedWeights("IMAGENET1K_V1", 256, 224, "b627a593"),),
+    "resnet-50": (
+        PublishedWeights("IMAGENET1K_V1", 256, 224, "0676ba61"),
+        PublishedWeights("IMAGENET1K_V2", 232, 224, "11ad3fa6"),
+    ),
+    "resnet-101": (
+        PublishedWeights("IMAGENET1K_V1", 256, 224, "63fe2227"),
+        PublishedWeights("IMAGENET1K_V2", 232, 224, "cd907fc2"),
+    ),
+    "resnet-152": (
+        PublishedWeights("IMAGENET1K_V1", 256, 224, "394f9c45"),
+        PublishedWeights("IMAGENET1K_V2", 232, 224, "f82ba261"),
+    ),
+    "vit-b16": (
+        PublishedWeights("IMAGENET1K_V1", 256, 224, "c867db91"),
+        PublishedWeights("IMAGENET1K_SWAG_E2E_V1", 384, 384, "9ac1b537"),
+        PublishedWeights("IMAGENET1K_SWAG_LINEAR_V1", 224, 224, "4e70ced5"),
+    ),
+    "vit-b32": (PublishedWeights("IMAGENET1K_V1", 256, 224, "d86f8d99"),),
+    "vit-l16": (
+        PublishedWeights("IMAGENET1K_V1", 242, 224, "852ce7e3"),
+        PublishedWeights("IMAGENET1K_SWAG_E2E_V1", 512, 512, "4f3808c9"),
+        PublishedWeights("IMAGENET1K_SWAG_LINEAR_V1", 224, 224, "4d563306"),
+    ),
+    "vit-l32": (PublishedWeights("IMAGENET1K_V1", 256, 224, "c7638314"),),
+    "vit-h14": (
+        PublishedWeights("IMAGENET1K_SWAG_E2E_V1", 518, 518, "80465313"),
+        PublishedWeights("IMAGENET1K_SWAG_LINEAR_V1", 224, 224, "c1eb923e"),
+    ),
+}
+"""Of each network of ours; the SWAG weights' images are resized bicubically there."""
 
 
 def read_torchvision(state: State, where: Path, wanted: str | None = None) -> Recognised:

@@ -343,11 +343,11 @@ class _Writing:
         is_going = [draft.ending is None for draft in self.drafts]
         if all(is_going):
             return None
-        kept = keep_in_place(torch.tensor(is_going))
+        kept = keep_in_place(torch.tensor(is_going, device=self.rows.device))
         self.drafts = [self.drafts[row] for row in kept.tolist()]
         self.rows = self.rows[: len(kept)]
         if self.is_said is not None:
-            self.is_said = self.is_said[kept.to(self.is_said.device)]
+            self.is_said = self.is_said[kept]
         return kept
 
 

@@ -347,11 +347,11 @@ def _read_on(
         for reading, gain in zip(going, gained.tolist(), strict=True):
             reading.total += gain
         place += 1
-        stays = torch.tensor([len(reading.rest) > place for reading in going])
-        if not stays.any():
+        stays = [len(reading.rest) > place for reading in going]
+        if not any(stays):
             return
-        if not stays.all():
-            kept = keep_in_place(stays)
+        if not all(stays):
+            kept = keep_in_place(torch.tensor(stays, device=logits.device))
             going, tokens = [going[row] for row in kept.tolist()], tokens[kept]
             state.select_rows(kept)
         logits = pipeline.model.step(tokens, state)

@@ -20,7 +20,12 @@ from landmark.data.understanding.example import (
     ScoredText,
     TaggedWords,
 )
-from landmark.data.understanding.public import leakage, read_split
+from landmark.data.understanding.public import (
+    describe_split,
+    leakage,
+    read_split,
+    splits_to_score,
+)
 from landmark.data.understanding.samples import UnderstandingBatch, collate_readings
 from landmark.engine.checkpoint import load_module
 from landmark.engine.run import Run
@@ -66,6 +71,8 @@ class Evaluation:
     scores: tuple[Score, ...]
     leakage: float | None = None
     """The share of texts that stand inside a training text, where that is known to happen."""
+    description: str = ""
+    """What the examples are, where the name does not say it."""
 
 
 class UnderstandingPipeline:
@@ -157,7 +164,7 @@ class UnderstandingPipeline:
         """The splits to score where none is named: what training has not seen."""
         if self.config.data.corpus == "files":
             return ["valid"]
-        return ["test", "dev"] if self.config.data.corpus == "sst2" else ["test"]
+        return splits_to_score(self.config.data.corpus)
 
     def evaluate(
         self,
@@ -175,7 +182,8 @@ class UnderstandingPipeline:
         leaked = None
         if self.config.data.corpus == "sst2" and name != "train":
             leaked = self.leakage(examples)
-        return Evaluation(name, len(examples), tuple(scores), leaked)
+        description = describe_split(self.config.data.corpus, name)
+        return Evaluation(name, len(examples), tuple(scores), leaked, description)
 
     def leakage(self, examples: Sequence[Example]) -> float:
         """The share of examples whose text stands inside one of the run's training texts."""

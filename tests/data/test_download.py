@@ -3,6 +3,7 @@ import hashlib
 import http.server
 import io
 import os
+import random
 import tarfile
 import threading
 import zipfile
@@ -183,6 +184,21 @@ def test_a_member_outside_the_folder_is_refused_and_nothing_written(tmp_path, pa
 def test_zips_have_other_ways_outside(tmp_path, name):
     with pytest.raises(UserError, match="points outside its folder"):
         unpack(packed_zip(tmp_path / "bad", name), tmp_path / "out")
+
+
+@pytest.mark.parametrize("kind", ["DEFLATED", "BZIP2", "LZMA"])
+def test_a_damaged_member_of_a_zip_is_named_with_its_archive(tmp_path, kind):
+    path, words = tmp_path / "bad.zip", random.Random(1).randbytes(2000)
+    with zipfile.ZipFile(path, "w", getattr(zipfile, f"ZIP_{kind}")) as archive:
+        archive.writestr("whole.txt", b"words")
+        archive.writestr("broken.txt", words)
+    content = bytearray(path.read_bytes())
+    place = content.index(b"broken.txt") + len("broken.txt")
+    content[place : place + 40] = bytes(range(255, 215, -1))
+    path.write_bytes(bytes(content))
+    with pytest.raises(UserError, match=r"bad\.zip: 'broken\.txt' cannot be unpacked"):
+        unpack(path, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_damaged_archive_is_named(tmp_path):

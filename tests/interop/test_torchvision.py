@@ -8,7 +8,7 @@ import torch
 
 from landmark.interop import torchvision as interop
 from landmark.interop.image_network import HALVES, IMAGENET
-from landmark.interop.torchvision import FAMILIES, read_torchvision
+from landmark.interop.torchvision import FAMILIES, WEIGHTS, read_torchvision
 from landmark.models.convolutional.alexnet import AlexNetConfig
 from landmark.models.convolutional.googlenet import GoogLeNetConfig
 from landmark.models.convolutional.inception import InceptionV3Config
@@ -53,6 +53,19 @@ def without_numbers(name, **settings):
 
 def family_of(name):
     return next(family for family in FAMILIES if name in family.variants)
+
+
+@pytest.mark.parametrize("theirs", NAMES)
+def test_images_are_prepared_as_torchvision_does_for_each_of_its_weights(theirs):
+    expected = [
+        (each.name, *transform.resize_size, *transform.crop_size, each.url[-12:-4])
+        for each in models.get_model_weights(theirs)
+        if (transform := each.transforms()) and each.name != "IMAGENET1K_FEATURES"  # no classes
+    ]
+    ours = NAMES[theirs]
+    assert [tuple(vars(each).values()) for each in WEIGHTS[ours]] == expected
+    if len({each.resize for each in WEIGHTS[ours]}) == 1:
+        assert family_of(ours).scaled == WEIGHTS[ours][0].resize
 
 
 @pytest.mark.parametrize("theirs", NAMES)

@@ -11,6 +11,7 @@ from typing import Any
 
 from landmark.core.configuration import fingerprint
 from landmark.core.errors import UserError
+from landmark.data.download import DAMAGED_ZIP
 from landmark.data.images.decoding import BrokenImageError
 from landmark.data.text_file import digest_file, is_valid
 
@@ -120,7 +121,7 @@ class Zip(Collection):
         if self._opened is None or self._opened[0] != os.getpid():
             try:
                 self._opened = (os.getpid(), zipfile.ZipFile(self.path))
-            except (zipfile.BadZipFile, OSError) as error:
+            except DAMAGED_ZIP as error:
                 raise UserError(f"{self.path}: cannot be read as a .zip file: {error}") from None
         return self._opened[1]
 
@@ -128,10 +129,10 @@ class Zip(Collection):
         self._check_length(name)
         try:
             return self._archive().read(self._members[name])
+        except DAMAGED_ZIP as error:  # with NotImplementedError, which is a RuntimeError
+            raise BrokenImageError(f"{self.place(name)}: cannot be read: {error}") from None
         except RuntimeError:
             raise UserError(f"{self.path}: is locked by a password: unpack it yourself") from None
-        except (zipfile.BadZipFile, OSError, EOFError, NotImplementedError, ValueError) as error:
-            raise BrokenImageError(f"{self.place(name)}: cannot be read: {error}") from None
 
     def digest(self) -> str:
         return fingerprint(sorted((name, found.CRC) for name, found in self._members.items()))

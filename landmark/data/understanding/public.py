@@ -1,12 +1,15 @@
 """Public sets for fine-tuning: SST-2, CoLA and MRPC, cut so that what is held out is unseen.
 
-SST-2 (Socher et al. 2013; as GLUE has it, Wang et al. 2018, arXiv 1804.07461) holds the phrases of
-sentences beside the sentences themselves, and its dev.tsv is drawn from among them: nine tenths of
-it stand inside a training phrase. So whole sentences are held out here, and every phrase that is
-part of one is taken out of training. CoLA: Warstadt et al. 2018, arXiv 1805.12471, in domain.
+SST-2 (Socher et al. 2013) is GLUE's (Wang et al. 2018, arXiv 1804.07461). GLUE's training set holds
+phrases beside the sentences that they are cut from. The train.tsv and dev.tsv of the set `sst2` are
+two parts of that training set: nine tenths of this dev.tsv stand inside a phrase of train.tsv. So
+whole sentences are held out here, and every phrase that is part of one is taken out of training.
+GLUE's own development set, 872 whole sentences, is the split `glue-dev`, from the set `glue-sst2`.
+CoLA: Warstadt et al. 2018, arXiv 1805.12471, in domain.
 MRPC: Dolan and Brockett 2005, "Automatically Constructing a Corpus of Sentential Paraphrases".
 """
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -17,23 +20,67 @@ import numpy as np
 from landmark.core.errors import UserError
 from landmark.core.registry import nearest
 from landmark.core.runtime import derive_seed
-from landmark.data.download import Report, fetch
+from landmark.data.download import Report, fetch, local_folder, unpack
 from landmark.data.public_text import PUBLIC_SETS
 from landmark.data.text_file import read_lines
 from landmark.data.understanding.example import LabeledText
 
 Splits = Mapping[str, Sequence[LabeledText]]
 _TEST_SENTENCES, _VALIDATION_SENTENCES = 1000, 500
+GLUE_DEV = "glue-dev"
+_GLUE_SST2 = "glue-sst2"
+_DESCRIPTIONS = {
+    ("sst2", "test"): "whole sentences held out of GLUE's training set",
+    ("sst2", "valid"): "whole sentences held out of GLUE's training set",
+    ("sst2", GLUE_DEV): "GLUE's development set",
+    ("sst2", "dev"): "dev.tsv, phrases of GLUE's training set; it is not GLUE's development set",
+}
 _HELD_OUT = 0.1  # the share of a training set that is validated on where there is no other
 _WORD = re.compile(r"\S+")
 
 
 def read_split(name: str, split: str, report: Report) -> list[LabeledText]:
     """The examples of one split of a public set, fetched if need be."""
+    if (name, split) == ("sst2", GLUE_DEV):
+        return _glue_dev(report)
     splits = public_splits(name, report)
     if split not in splits:
-        raise UserError(f"{name}: has no split {split!r}: {nearest(split, splits)}")
+        known = [*splits, GLUE_DEV] if name == "sst2" else splits
+        raise UserError(f"{name}: has no split {split!r}: {nearest(split, known)}")
     return list(splits[split])
+
+
+def describe_split(name: str, split: str) -> str:
+    """What a split is made of, where its name does not say it."""
+    return _DESCRIPTIONS.get((name, split), "")
+
+
+def splits_to_score(name: str) -> list[str]:
+    """The splits of a public set to score where none is named: what training has not seen.
+
+    GLUE's development set of SST-2 is one, unless the folder that LANDMARK_DATA names has `sst2`
+    without it: then nothing is downloaded.
+    """
+    if name != "sst2":
+        return ["test"]
+    return ["test", GLUE_DEV, "dev"] if _may_have_glue_dev() else ["test", "dev"]
+
+
+def _may_have_glue_dev() -> bool:
+    """Whether GLUE's development set is here, or sets come from their public homes."""
+    (archive,) = PUBLIC_SETS[_GLUE_SST2].files
+    given = os.environ.get("LANDMARK_DATA")
+    is_local = given is not None and local_folder("sst2") == Path(given) / "sst2"
+    return not is_local or (local_folder(_GLUE_SST2) / archive.name).is_file()
+
+
+def _glue_dev(report: Report) -> list[LabeledText]:
+    """GLUE's development set of SST-2, out of its archive."""
+    (archive,) = fetch(PUBLIC_SETS[_GLUE_SST2], report).values()
+    path = unpack(archive, archive.with_suffix("")) / "SST-2" / "dev.tsv"
+    if not path.is_file():
+        raise UserError(f"{archive}: does not hold SST-2/dev.tsv: is it the original?")
+    return _phrases(path)
 
 
 def training_texts(name: str, report: Report) -> list[str]:

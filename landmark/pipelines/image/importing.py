@@ -11,16 +11,18 @@ from typing import Any
 import torch
 
 from landmark.core.errors import UserError
+from landmark.core.registry import nearest
 from landmark.core.storage import signed
 from landmark.data.images.corpus import ImageDataConfig
 from landmark.data.images.form import FILE, ImageForm
-from landmark.data.text_file import read_lines
+from landmark.data.text_file import digest_file, read_lines
 from landmark.interop.huggingface.download import fetch_model
 from landmark.interop.huggingface.folder import CONFIG, PICKLE, SAFETENSORS, read_json
 from landmark.interop.image_network import Recognised
 from landmark.interop.tensor_file import read_state
 from landmark.interop.timm import read_timm
-from landmark.interop.torchvision import read_torchvision
+from landmark.interop.torchvision import WEIGHTS, PublishedWeights, read_torchvision
+from landmark.models.transformer.vit import ViTConfig
 from landmark.models.vision import build_network
 from landmark.pipelines.imported import free_folder, write_imported
 from landmark.recipes.image_classification import ImageClassificationRun
@@ -57,9 +59,19 @@ def import_network(
     network: str | None = None,
     labels: Path | None = None,
     preparation: Preparation | None = None,
+    weights: str | None = None,
     report: Report = lambda record: None,
 ) -> Path:
-    """Make a run of a file of weights; of timm's, also of a folder or a name on the Hub."""
+    """Make a run of a file of weights; of timm's, also of a folder or a name on the Hub.
+
+    weights: which of the weights that torchvision publishes these are, as IMAGENET1K_V2. It
+    decides how images are prepared, as does a preparation that says `scaled`.
+    """
+    wanted = preparation or Preparation()
+    if weights is not None and library != "torchvision":
+        raise UserError(f"--weights names weights of torchvision, not of {library}")
+    if weights is not None and wanted.scaled is not None:
+        raise UserError("--weights says how images are resized: leave out --resize")
     given = Path(source)
     target = free_folder(run, given.resolve().name.removesuffix(given.suffix * given.is_file()))
     if library == "timm" and not given.exists() and _IS_HUB_NAME.fullmatch(str(source)):
@@ -68,6 +80,8 @@ def import_network(
     if library == "timm" and given.is_dir():
         file, said, names = _read_folder(given)
     found = LIBRARIES[library](read_state(file), given, network)
+    if library == "torchvision" and wanted.scaled is None:
+        said = _published_preparation(found, file, weights, wanted.image_size)
     classes = found.config.classes
     names = read_labels(labels) if labels else names
     if names is not None and len(names) != classes:
@@ -79,11 +93,63 @@ def import_network(
         text = f"note: the {classes} classes have no names: --labels FILE gives them, a line each"
         report({"kind": "note", "text": text})
         names = [f"class {number}" for number in range(classes)]
-    config, form = _prepared(found, (preparation or Preparation()).over(said), names)
+    config, form = _prepared(found, wanted.over(said), names)
     report({"kind": "note", "text": f"note: {found.name}, {_describe(config, form)}"})
     assets = {FILE: signed(dataclasses.asdict(form))}
     write_imported(config, found.state, assets, target, f"{library}: {source}")
     return target
+
+
+def _published_preparation(
+    found: Recognised, file: Path, weights: str | None, image_size: int | None
+) -> Preparation:
+    """How images are resized for published weights: those named, those in the file, or all alike.
+
+    Where published weights of the network differ, and none is named, the user is asked.
+    """
+    published = {each.name: each for each in WEIGHTS.get(found.name, ())}
+    if weights is not None:
+        if weights not in published:
+            raise UserError(
+                f"torchvision has no weights {weights!r} of {found.name}: "
+                f"{nearest(weights, published)}"
+            )
+        return _preparation(found, published[weights], image_size, file)
+    if not published:
+        return Preparation()
+    digest = digest_file(file)
+    for each in published.values():
+        if digest.startswith(each.digest):
+            return _preparation(found, each, image_size, file)
+    fitting = [each for each in published.values() if _fits(found, each)]
+    if len({each.resize for each in fitting}) == 1:
+        return _preparation(found, fitting[0], image_size, file)
+    choices = ", ".join(f"{each.name} (resize {each.resize})" for each in fitting)
+    raise UserError(
+        f"{file}: images for {found.name} of {found.config.image_size} pixels a side are resized "
+        "differently for different weights: give "
+        + (f"--weights NAME, one of {choices}, or " if choices else "")
+        + "--resize PIXELS, as they were trained"
+    )
+
+
+def _fits(found: Recognised, published: PublishedWeights) -> bool:
+    """Whether a ViT's positions are for images of that size; other networks read any."""
+    is_vit = isinstance(found.config, ViTConfig)
+    return not is_vit or found.config.image_size == published.image_size
+
+
+def _preparation(
+    found: Recognised, published: PublishedWeights, image_size: int | None, file: Path
+) -> Preparation:
+    """As published; for images of another size, as much around the middle."""
+    if not _fits(found, published):
+        raise UserError(
+            f"{file}: {published.name} reads images of {published.image_size} pixels a side, but "
+            f"the file's positions are for {found.config.image_size}"
+        )
+    side = image_size or published.image_size
+    return Preparation(round(published.resize * side / published.image_size))
 
 
 def _prepared(

@@ -86,6 +86,10 @@ def test_mistakes_are_answered_in_one_line(mistake, command, theirs, tmp_path):
     assert "as resnet-18, the file lacks" in mistake(*torchvision_file, "--network", "resnet-18")
     said = mistake(*torchvision_file, "--network", "resnet18")
     assert "no network 'resnet18' can be imported: did you mean resnet-18?" in said
+    said = mistake(*torchvision_file, "--weights", "IMAGENET1K_V9")
+    assert "torchvision has no weights 'IMAGENET1K_V9' of googlenet-bn" in said
+    said = mistake(*torchvision_file, "--weights", "IMAGENET1K_V1", "--resize", 300)
+    assert "--weights says how images are resized: leave out --resize" in said
     said = mistake(*torchvision_file, "--mean", "0.5,much")
     assert said == "--mean: '0.5,much' is no list of numbers, as 0.5,0.5,0.5"
     said = mistake("import", "torchvision", theirs / "vit.pth", "--run", run)

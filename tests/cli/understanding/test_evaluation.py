@@ -1,6 +1,13 @@
 import json
+from types import SimpleNamespace
 
 import pytest
+
+from landmark.cli.understanding.evaluation import evaluate_understanding
+from landmark.core.errors import UserError
+from landmark.data.understanding.example import LabeledText
+from landmark.data.understanding.public import GLUE_DEV
+from landmark.pipelines.understanding import Evaluation
 
 
 def test_a_run_is_scored_with_intervals(command, fine_tuned):
@@ -49,3 +56,49 @@ def test_a_fine_tuning_without_a_pretrained_run_says_how_to_get_one(mistake, fin
     said = mistake("train", "bert-sst2", "--run", tmp_path / "run")
     assert "--init-from RUN" in said
     assert "bert-reading" in said
+
+
+class Sst2Pipeline:
+    """A run on SST-2 where GLUE's archive is as it is said to be."""
+
+    config = SimpleNamespace(data=SimpleNamespace(corpus="sst2"))
+    checkpoint = SimpleNamespace(name="step-1")
+
+    def __init__(self, splits, downloads):
+        self.splits, self.downloads = splits, downloads
+
+    def split(self, name):
+        if name == GLUE_DEV and not self.downloads:
+            raise UserError("SST-2.zip: could not be downloaded")
+        return [LabeledText("here:1", ("good",), "1")]
+
+    def evaluate(self, name, examples, resamples, report):
+        return Evaluation(name, len(examples), (), None, f"what {name} is")
+
+
+@pytest.mark.parametrize(
+    ("splits", "downloads", "said"),
+    [
+        (["test", GLUE_DEV, "dev"], True, None),
+        (["test", GLUE_DEV, "dev"], False, "SST-2.zip: could not be downloaded"),
+        (["test", "dev"], True, "the folder that LANDMARK_DATA names has no glue-sst2"),
+    ],
+)
+def test_sst2_is_scored_on_glues_development_set_or_says_that_it_is_not(
+    monkeypatch, capsys, splits, downloads, said
+):
+    pipeline = Sst2Pipeline(splits, downloads)
+    monkeypatch.setattr("landmark.pipelines.loading.load", lambda *words, **options: pipeline)
+    evaluate_understanding("run", None, None, 0, False, None, "cpu")
+    out, err = capsys.readouterr()
+    assert "test: what test is\n" in out
+    assert (f"{GLUE_DEV}: what" in out) == (said is None)
+    note = f"note: not scored on GLUE's development set (--split {GLUE_DEV}): {said}\n"
+    assert (note in err) == (said is not None)
+
+
+def test_glues_development_set_that_was_asked_for_must_be_there(monkeypatch):
+    pipeline = Sst2Pipeline(["test"], downloads=False)
+    monkeypatch.setattr("landmark.pipelines.loading.load", lambda *words, **options: pipeline)
+    with pytest.raises(UserError, match="could not be downloaded"):
+        evaluate_understanding("run", [GLUE_DEV], None, 0, False, None, "cpu")

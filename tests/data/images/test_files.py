@@ -1,4 +1,5 @@
 import io
+import random
 import shutil
 import tarfile
 import zipfile
@@ -200,6 +201,31 @@ def test_a_damaged_member_of_a_zip_is_a_broken_image(pets, tmp_path):
     with pytest.raises(BrokenImageError, match=r"p\.zip/pets/cats/1\.png: cannot be read: Bad CRC"):
         source.pixels(0, AS_IT_IS)
     assert source.pixels(1, AS_IT_IS)[0, 0, 0] == 2
+
+
+@pytest.mark.parametrize("kind", ["STORED", "DEFLATED", "BZIP2", "LZMA"])
+def test_every_broken_byte_of_a_compressed_member_is_a_broken_image(pets, tmp_path, kind):
+    path, noise = tmp_path / "p.zip", random.Random(1).randbytes(3000)
+    with zipfile.ZipFile(path, "w", getattr(zipfile, f"ZIP_{kind}")) as target:
+        for name in ("a", "b"):
+            target.writestr(f"cats/{name}.png", noise + bytes(3000))
+    content, errors = path.read_bytes(), []
+    for place in range(0, content.index(b"cats/b.png"), 3):
+        path.write_bytes(content[:place] + bytes([content[place] ^ 255]) + content[place + 1 :])
+        try:
+            Zip(path).read("cats/a.png")
+        except UserError as error:
+            errors.append(error)
+    assert any(isinstance(error, BrokenImageError) for error in errors)
+    assert all(str(path) in str(error) for error in errors)
+
+
+def test_an_unknown_compression_is_a_broken_image(pets, tmp_path):
+    path = packed(pets, tmp_path / "p.zip")
+    collection = Zip(path)
+    collection._members["pets/cats/1.png"].compress_type = 97
+    with pytest.raises(BrokenImageError, match=r"1\.png: cannot be read: .*compress"):
+        collection.read("pets/cats/1.png")
 
 
 def test_a_tar_cut_short_is_a_broken_image_or_a_clear_line(pets, tmp_path):

@@ -1,3 +1,5 @@
+import zipfile
+
 import pytest
 
 from landmark.core.errors import UserError
@@ -5,10 +7,13 @@ from landmark.data.download import PublicFile, PublicSet
 from landmark.data.public_text import PUBLIC_SETS
 from landmark.data.understanding import public
 from landmark.data.understanding.public import (
+    GLUE_DEV,
     contained_phrases,
+    describe_split,
     leakage,
     public_splits,
     read_split,
+    splits_to_score,
     training_texts,
 )
 
@@ -47,6 +52,15 @@ def sets(tmp_path, monkeypatch):
     public._read.cache_clear()
 
 
+@pytest.fixture
+def glue(sets):
+    """GLUE's archive of SST-2 under LANDMARK_DATA."""
+    (sets / "glue-sst2").mkdir()
+    with zipfile.ZipFile(sets / "glue-sst2" / "SST-2.zip", "w") as archive:
+        archive.writestr("SST-2/train.tsv", "sentence\tlabel\nfilm number 3 \t1\n")
+        archive.writestr("SST-2/dev.tsv", "sentence\tlabel\na whole  sentence . \t1\nbad .\t0\n")
+
+
 def texts(split, name="sst2"):
     return [example.texts[0] for example in read_split(name, split, print)]
 
@@ -67,6 +81,33 @@ def test_dev_is_as_given_and_its_leakage_is_known(sets):
     assert texts("dev") == ["film number 3", "not known"]
     assert leakage(texts("dev"), SENTENCES) == 0.5
     assert leakage(["a b", "b  c", "a", "ab"], ["x a b c"]) == 0.75
+
+
+def test_glue_dev_is_read_out_of_glues_archive(glue):
+    assert texts(GLUE_DEV) == ["a whole sentence .", "bad ."]
+    assert [example.label for example in read_split("sst2", GLUE_DEV, print)] == ["1", "0"]
+    assert splits_to_score("sst2") == ["test", GLUE_DEV, "dev"]
+
+
+def test_a_local_folder_without_glue_dev_is_scored_without_it(sets):
+    assert splits_to_score("sst2") == ["test", "dev"]
+    assert "not GLUE's development set" in describe_split("sst2", "dev")
+
+
+def test_without_a_local_folder_glue_dev_is_downloaded(sets, monkeypatch, tmp_path):
+    monkeypatch.delenv("LANDMARK_DATA")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert GLUE_DEV in splits_to_score("sst2")
+    asked = []
+
+    def copy(file, partial, report):
+        asked.append(file.url)
+        with zipfile.ZipFile(partial, "w") as archive:
+            archive.writestr("SST-2/dev.tsv", "sentence\tlabel\ngood .\t1\n")
+
+    monkeypatch.setattr("landmark.data.download._copy", copy)
+    assert texts(GLUE_DEV) == ["good ."]
+    assert asked == ["https://dl.fbaipublicfiles.com/glue/data/SST-2.zip"]
 
 
 def test_containment_is_of_whole_words_in_a_row():

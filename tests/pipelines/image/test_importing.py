@@ -1,5 +1,7 @@
 """Weights of torchvision and timm as runs: what is asked of their classes and images."""
 
+import dataclasses
+import hashlib
 import json
 
 import pytest
@@ -11,8 +13,9 @@ from landmark.core.errors import UserError
 from landmark.data.images.form import FILE, ImageForm
 from landmark.engine.run import Run
 from landmark.interop.image_network import Family
-from landmark.interop.torchvision import resnet_names
+from landmark.interop.torchvision import WEIGHTS, PublishedWeights, resnet_names
 from landmark.models.convolutional.resnet import ResNetConfig
+from landmark.models.transformer.vit import ViTConfig
 from landmark.models.vision import build_network
 from landmark.pipelines.image import importing
 from landmark.pipelines.image.importing import Preparation, import_network, read_labels
@@ -103,6 +106,77 @@ def test_images_may_be_prepared_otherwise(weights, tmp_path):
         "torchvision", weights[1], tmp_path / "other", preparation=Preparation(image_size=48)
     )
     assert ImageForm.load(run / FILE).size == 64  # as much around it as before
+
+
+@pytest.fixture
+def published(monkeypatch, weights):
+    """torchvision publishes two kinds of weights of the small network."""
+    digest = hashlib.sha256(weights[1].read_bytes()).hexdigest()[:8]
+    kinds = (PublishedWeights("V1", 32, 24, "00000000"), PublishedWeights("V2", 26, 24, digest))
+    monkeypatch.setitem(WEIGHTS, "small", kinds)
+    return weights[1]
+
+
+def size_of(run):
+    return ImageForm.load(run / FILE).size
+
+
+def test_published_weights_are_known_by_their_digest(published, tmp_path):
+    assert size_of(import_network("torchvision", published, tmp_path / "run")) == 26
+    named = import_network("torchvision", published, tmp_path / "named", weights="V1")
+    assert size_of(named) == 32
+
+
+def test_where_published_weights_differ_the_user_is_asked(published, tmp_path):
+    state = {name: tensor.clone() for name, tensor in torch.load(published).items()}
+    state["fc.bias"] += 1
+    torch.save(state, tmp_path / "own.pth")
+    own = tmp_path / "own.pth"
+    with pytest.raises(
+        UserError, match=r"--weights NAME, one of V1 \(resize 32\), V2 \(resize 26\)"
+    ):
+        import_network("torchvision", own, tmp_path / "run")
+    with pytest.raises(UserError, match="has no weights 'V3' of small: did you mean V"):
+        import_network("torchvision", own, tmp_path / "run", weights="V3")
+    both = {"weights": "V2", "preparation": Preparation(scaled=30)}
+    with pytest.raises(UserError, match="leave out --resize"):
+        import_network("torchvision", own, tmp_path / "run", **both)
+    with pytest.raises(UserError, match="weights of torchvision, not of timm"):
+        import_network("timm", own, tmp_path / "run", weights="V2")
+    assert not (tmp_path / "run").exists()
+    assert size_of(import_network("torchvision", own, tmp_path / "a", weights="V2")) == 26
+    resized = Preparation(scaled=30)
+    run = import_network("torchvision", own, tmp_path / "b", preparation=resized)
+    assert size_of(run) == 30
+    larger = Preparation(image_size=48)
+    run = import_network("torchvision", own, tmp_path / "c", weights="V2", preparation=larger)
+    assert size_of(run) == 52
+
+
+def test_a_vits_positions_say_which_weights_they_can_be(tmp_path, monkeypatch):
+    from landmark.interop.torchvision import FAMILIES
+
+    shape = ViTConfig(
+        classes=3, image_size=16, patch_size=4, hidden_size=8, num_heads=2, num_layers=1
+    )
+    real = next(family for family in FAMILIES if "vit-b16" in family.variants)
+    family = dataclasses.replace(real, variants={"small-vit": shape})
+    monkeypatch.setattr("landmark.interop.torchvision.FAMILIES", (family,))
+    kinds = (PublishedWeights("V1", 20, 16, "0" * 8), PublishedWeights("SWAG", 24, 24, "1" * 8))
+    monkeypatch.setitem(WEIGHTS, "small-vit", kinds)
+
+    def saved(side):
+        network = build_network(dataclasses.replace(shape, image_size=side))
+        names, path = family.names(network), tmp_path / f"{side}.pth"
+        torch.save({names[n]: t for n, t in network.state_dict().items()}, path)
+        return path
+
+    for side, size in ((16, 20), (24, 24)):
+        assert size_of(import_network("torchvision", saved(side), tmp_path / f"run{side}")) == size
+    with pytest.raises(UserError, match=r"SWAG reads images of 24 pixels a side.*are for 16"):
+        import_network("torchvision", saved(16), tmp_path / "run", weights="SWAG")
+    with pytest.raises(UserError, match=r"of 32 pixels a side .*: give --resize PIXELS"):
+        import_network("torchvision", saved(32), tmp_path / "run")
 
 
 def test_grey_images_have_the_mean_of_the_colours(known, tmp_path):

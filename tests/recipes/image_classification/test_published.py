@@ -2,6 +2,7 @@
 
 import pytest
 
+from landmark.models.convolutional import resnet
 from landmark.pipelines.inspection.network import count_network
 from landmark.recipes.catalog import NETWORKS, load_catalog
 from landmark.recipes.image_classification.published import ERRORS, MACS, TABLES
@@ -32,6 +33,14 @@ def test_errors_are_those_of_networks_in_the_catalogue():
         assert (error.top1 or error.top5 or 0) < 50
         if error.top1 and error.top5:
             assert error.top5 < error.top1, name
+
+
+@pytest.mark.parametrize("depth", [18, 34, 50, 101, 152])
+def test_the_error_of_a_resnet_says_of_which_shortcuts_it_is(depth):
+    ours = resnet.VARIANTS[f"resnet-{depth}"].shortcut
+    said = ERRORS[f"resnet-{depth}"].measured
+    # The paper gives no error of a ResNet-18 with projections.
+    assert said == f"10 crops, shortcuts {'A' if depth == 18 else ours}"
 
 
 def test_every_kind_of_network_says_what_it_is_counted_for():
