@@ -12,7 +12,7 @@ from typing import Any
 import landmark
 from landmark.core.errors import UserError
 from landmark.engine.run import Run, training_minutes
-from landmark.recipes.training import train
+from landmark.tasks.training import train
 
 
 def pretrained(given: Path | None, recipe: str, folder: Path, settings: Sequence[str]) -> Path:

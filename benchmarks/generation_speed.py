@@ -43,7 +43,7 @@ def landmark_worker(name: str, folder: str, threads: int) -> Write:
     from landmark.data.running_text.character import CharacterTokenizer
     from landmark.layers.layout import store_by_columns
     from landmark.models.transformer.gpt import GPT, GPTConfig
-    from landmark.pipelines.generation import GenerationPipeline
+    from landmark.tasks.language_model.pipeline import GenerationPipeline
 
     class Bare(GenerationPipeline):
         """A pipeline without a run."""

@@ -26,7 +26,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from landmark.data.public_text import plain_files
-from landmark.recipes.training import train
+from landmark.tasks.training import train
 
 WIDTH, LAYERS, HEADS, WINDOW, TOGETHER, UPDATES = 128, 4, 4, 64, 12, 2000
 EVERY, PUBLISHED = 250, 1.88

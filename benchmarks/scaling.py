@@ -22,7 +22,7 @@ from landmark.engine.run import Run
 from landmark.engine.session import InterruptedTraining
 from landmark.pipelines.inspection.scaling import fit_ladder, read_ladder
 from landmark.plots.scaling import save_scaling
-from landmark.recipes.training import train
+from landmark.tasks.training import train
 
 SIZES = ((1, 16, 1), (2, 24, 2), (2, 32, 2), (2, 48, 2), (3, 64, 2), (3, 96, 3), (4, 128, 4))
 """Layers, width, heads."""

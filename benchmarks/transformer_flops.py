@@ -11,8 +11,8 @@ multiply-accumulate, over all updates. The ratio is the share of the GPUs' rate 
 import torch
 
 from landmark.probes.anatomy import dissect
-from landmark.recipes.catalog import NETWORKS, load_catalog
-from landmark.recipes.training import resolve
+from landmark.tasks.catalog import NETWORKS, load_catalog
+from landmark.tasks.training import resolve
 
 PAPER = {"base": 3.3e18, "big": 2.3e19}
 LENGTH = 128  # tokens a side of the sequence that is counted

@@ -41,9 +41,9 @@ def landmark_worker(name: str, run: str, threads: int) -> Translate:
 
     torch.set_num_threads(threads)
     from landmark.decoding.request import Request
-    from landmark.pipelines.loading import load
-    from landmark.pipelines.translation import engine as torch_engine
-    from landmark.pipelines.translation import exported
+    from landmark.tasks.loading import load
+    from landmark.tasks.translation import engine as torch_engine
+    from landmark.tasks.translation import exports as exported
 
     engine = (
         load(run, device="cpu").engine if name == OURS else exported.load_engine(run, name, threads)
@@ -132,7 +132,7 @@ def convert(run: str, folder: Path) -> None:
     import torch
     from safetensors.torch import save_file
 
-    from landmark.pipelines.loading import load
+    from landmark.tasks.loading import load
 
     model = load(run, device="cpu").model
     config = model.config
@@ -194,7 +194,7 @@ def _prefixed(prefix: str, module: Any) -> dict[str, Any]:
 
 def read_questions(run: str, source: Path, count: int) -> dict[str, Any]:
     """Sentences of a file as the run's tokens, and how long each translation may be."""
-    from landmark.pipelines.loading import load
+    from landmark.tasks.loading import load
 
     opened = gzip.open if source.suffix == ".gz" else open
     with opened(source, "rt", encoding="utf-8") as file:
@@ -278,7 +278,7 @@ def main() -> None:
         return
     if not options.run or not options.source:
         parser.error("a run and --source are needed")
-    from landmark.pipelines.translation.exported import export_run
+    from landmark.tasks.translation.exports import export_run
 
     for int8 in (False, True):
         export_run(options.run, "ctranslate2", int8=int8)

@@ -43,7 +43,7 @@ def inference_step(system: str, question: dict[str, Any]) -> Step:
 
     from landmark.interop.torchvision import read_torchvision
     from landmark.models.vision import build_network
-    from landmark.pipelines.image.engine import OnnxEngine, TorchEngine
+    from landmark.tasks.image_classification.engine import OnnxEngine, TorchEngine
     from tests.interop.foreign_network import built
     from tests.torchvision_beside import torchvision
 
@@ -80,7 +80,7 @@ def training_step(system: str, question: dict[str, Any]) -> Step:
     import torch
 
     from landmark.models.vision import build_network
-    from landmark.recipes.training import resolve
+    from landmark.tasks.training import resolve
 
     config = resolve(question["recipe"])
     torch.manual_seed(0)
@@ -245,13 +245,13 @@ def measure_input(options: argparse.Namespace) -> dict[str, Any]:
     import torch
 
     from landmark.data.loader import Place
-    from landmark.recipes.catalog import TASKS
-    from landmark.recipes.training import resolve
+    from landmark.tasks.task import task_named
+    from landmark.tasks.training import resolve
 
     torch.set_num_threads(options.threads)
     config = resolve(options.recipe, options.overrides)
     with tempfile.TemporaryDirectory() as folder:
-        task = TASKS[config.task]
+        task = task_named(config.task)
         config = task.prepare(config, Path(folder), lambda record: None)
         assembly = task.assemble(config, Path(folder), torch.device("cpu"))
         trainer = _trainer(config, assembly.objective, assembly.optimizers, assembly.source)

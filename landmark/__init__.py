@@ -9,14 +9,14 @@ __all__ = ["UserError", "__version__", "load", "load_embedder", "train"]
 
 if TYPE_CHECKING:
     from landmark.core.errors import UserError
-    from landmark.pipelines.embedding import load_embedder
-    from landmark.pipelines.loading import load
-    from landmark.recipes.training import train
+    from landmark.tasks.embedding import load_embedder
+    from landmark.tasks.loading import load
+    from landmark.tasks.training import train
 
 _LAZY = {
-    "load": "landmark.pipelines.loading",
-    "load_embedder": "landmark.pipelines.embedding",
-    "train": "landmark.recipes.training",
+    "load": "landmark.tasks.loading",
+    "load_embedder": "landmark.tasks.embedding",
+    "train": "landmark.tasks.training",
     "UserError": "landmark.core.errors",
 }
 

@@ -83,7 +83,7 @@ def tiny() -> list[str]:
 @pytest.fixture(scope="session")
 def tiny_run(tmp_path_factory, tiny) -> Path:
     """A finished run of the tiny recipe; tests read it and copy it, but never change it."""
-    from landmark.recipes.training import train
+    from landmark.tasks.training import train
 
     return train("transformer-embedded", tmp_path_factory.mktemp("runs") / "tiny", tiny).folder
 
@@ -98,7 +98,7 @@ def tiny_recurrent(tiny) -> list[str]:
 @pytest.fixture(scope="session")
 def recurrent_run(tmp_path_factory, tiny_recurrent) -> Path:
     """A finished run of the recurrent recipe; tests read it and copy it, but never change it."""
-    from landmark.recipes.training import train
+    from landmark.tasks.training import train
 
     folder = tmp_path_factory.mktemp("runs") / "recurrent"
     return train("seq2seq-embedded", folder, tiny_recurrent).folder
@@ -108,7 +108,7 @@ def recurrent_run(tmp_path_factory, tiny_recurrent) -> Path:
 def thrice(monkeypatch) -> None:
     """Let translation models say every source token three times, and then end."""
     from landmark.decoding.speaker import Hypothesis
-    from landmark.pipelines.translation.engine import TorchEngine
+    from landmark.tasks.translation.engine import TorchEngine
 
     def search(engine, requests, *options):
         said = [[token for token in r.source for _ in range(3)] for r in requests]
@@ -165,7 +165,7 @@ def landmark_command():
 @pytest.fixture(scope="session")
 def pretrained_runs(tmp_path_factory) -> dict[str, Path]:
     """A BERT, a GPT and an LSTM that have read a page; tests read them, but never change them."""
-    from landmark.recipes.training import train
+    from landmark.tasks.training import train
 
     folder = tmp_path_factory.mktemp("pretrained")
     text = folder / "page.txt"
@@ -200,7 +200,7 @@ def pretrained_runs(tmp_path_factory) -> dict[str, Path]:
 @pytest.fixture(scope="session")
 def digits_run(tmp_path_factory) -> Path:
     """A LeNet that has learnt a little of the digits; tests read it, but never change it."""
-    from landmark.recipes.training import train
+    from landmark.tasks.training import train
 
     steps = ["trainer.max_steps=40", "trainer.validate_every=20", "trainer.checkpoint_every=20"]
     folder = tmp_path_factory.mktemp("runs") / "digits"

@@ -484,12 +484,13 @@ figure updates nothing
 def catalog() -> dict[str, Any]:
     """The names of all there is, and every recipe's settings (change here when they move)."""
     from landmark.core.configuration import as_values
-    from landmark.recipes.catalog import NETWORKS, RECIPES, SYSTEMS, TASKS, load_catalog
-    from landmark.recipes.training import resolve
+    from landmark.tasks.card import CARDS
+    from landmark.tasks.catalog import NETWORKS, RECIPES, SYSTEMS, load_catalog
+    from landmark.tasks.training import resolve
 
     load_catalog()
     return {
-        "tasks": sorted(TASKS),
+        "tasks": sorted(CARDS),
         "systems": sorted(SYSTEMS),
         "networks": sorted(NETWORKS),
         "recipes": {name: flatten(as_values(resolve(name))) for name in RECIPES},

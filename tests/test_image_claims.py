@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from landmark.recipes.image_classification.run import build_network
-from landmark.recipes.training import resolve
+from landmark.tasks.image_classification.run import build_network
+from landmark.tasks.training import resolve
 
 sys.path.append(str(Path(__file__).parent.parent / "benchmarks" / "image_claims"))
 from run import CLAIMS

@@ -10,7 +10,7 @@ import landmark
 from landmark.data.public_text import text_files
 from landmark.data.translation.text_form import TextForm
 from landmark.engine.run import Run
-from landmark.recipes.training import train
+from landmark.tasks.training import train
 
 DATA = Path(os.environ.get("LANDMARK_DATA", ""))
 pytestmark = pytest.mark.skipif(

@@ -41,7 +41,7 @@ from benchmarks.faults.group import (
 )
 from landmark.engine.checkpoint import load_tensors
 from landmark.engine.run import Run
-from landmark.recipes.training import train
+from landmark.tasks.training import train
 
 TIMEOUT = 5
 SETTINGS = [*TRANSLATOR, "model.dropout=0", f"trainer.timeout={TIMEOUT}"]

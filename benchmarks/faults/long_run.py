@@ -22,7 +22,7 @@ from typing import Any
 
 from landmark.data.loader import Loader, Place
 from landmark.engine.run import POINTERS, Run
-from landmark.recipes.training import train
+from landmark.tasks.training import train
 
 EVERY, KEEP_LAST = 100, 2
 BOUND = 1.5

@@ -19,7 +19,7 @@ from typing import Any
 
 from landmark.engine.session import Session
 from landmark.engine.settings import TrainerConfig
-from landmark.recipes.training import train
+from landmark.tasks.training import train
 
 DEFAULTS = [
     f"trainer.{name}={getattr(TrainerConfig(), name)}"

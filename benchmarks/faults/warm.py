@@ -10,9 +10,9 @@ import torch._dynamo  # noqa: F401  (optimisers import it when they are made)
 
 import landmark.cli.main
 import landmark.cli.progress
-import landmark.recipes.gaussian
-import landmark.recipes.training
-import landmark.recipes.translation  # noqa: F401
+import landmark.tasks.adversarial.run
+import landmark.tasks.training
+import landmark.tasks.translation.run  # noqa: F401
 
 gc.collect()
 gc.freeze()

@@ -19,10 +19,10 @@ from landmark.core.configuration import as_values
 from landmark.core.errors import UserError
 from landmark.engine.run import Run, training_minutes
 from landmark.models.image import ImageNetwork, ImageNetworkConfig
-from landmark.pipelines.image import classification
 from landmark.plots.figure import save_figure
-from landmark.recipes.image_classification import run as task
-from landmark.recipes.training import load_config, train
+from landmark.tasks.image_classification import pipeline as classification
+from landmark.tasks.image_classification import run as task
+from landmark.tasks.training import load_config, train
 
 Build = Callable[[ImageNetworkConfig], ImageNetwork]
 

@@ -11,12 +11,12 @@ from landmark.core.errors import UserError
 
 if TYPE_CHECKING:
     from landmark.pipelines.inspection.network import CountedNetwork
-    from landmark.recipes.image_classification.published import ReportedError
+    from landmark.tasks.image_classification.published import ReportedError
 
 
 def list_systems(as_json: Json = False) -> None:
     """List every system: paper, year, task, variants and recipes."""
-    from landmark.recipes.catalog import RECIPES, SYSTEMS, load_catalog
+    from landmark.tasks.catalog import RECIPES, SYSTEMS, load_catalog
 
     load_catalog()
     systems: list[dict[str, Any]] = [
@@ -173,6 +173,6 @@ def print_recipe(
 ) -> None:
     """Print a recipe as YAML, to edit and train from."""
     from landmark.core.configuration import as_yaml
-    from landmark.recipes.training import resolve
+    from landmark.tasks.training import resolve
 
     print(as_yaml(resolve(name, overrides or []), documented=not bare), end="")

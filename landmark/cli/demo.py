@@ -29,9 +29,9 @@ def demo(
 
     from landmark.cli.translation.report import print_evaluations
     from landmark.cli.translation.translation import draw_attention
-    from landmark.pipelines.loading import load
-    from landmark.pipelines.translation.evaluation import evaluate, split_pairs
     from landmark.plots.heatmap import terminal_heatmap
+    from landmark.tasks.loading import load
+    from landmark.tasks.translation.evaluation import evaluate, split_pairs
 
     pipeline = load(run, task="translation")
     print("\nScores on generated sentences that were not in the training data:")
@@ -59,7 +59,7 @@ def _train_if_needed(recipe: str, run: Path, overrides: list[str]) -> int:
     from landmark.cli.training import run_training
     from landmark.core.errors import UserError
     from landmark.engine.run import RECIPE, Run
-    from landmark.recipes.training import identity, resolve
+    from landmark.tasks.training import identity, resolve
 
     resume = None
     if (run / RECIPE).is_file():

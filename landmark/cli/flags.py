@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BeforeValidator, TypeAdapter, ValidationError
 
 from landmark.core.configuration import Positional, documentation, field_defaults
 from landmark.core.errors import UserError
@@ -87,7 +87,8 @@ def _flag(name: str, hint: Any, help_text: str, defaults: Mapping[str, Any]) -> 
     many = False
     if typing.get_origin(kind) is tuple:
         inner = typing.get_args(kind)
-        if len(inner) == 2 and inner[1] is Ellipsis:
+        is_read = any(isinstance(mark, BeforeValidator) for mark in marks)
+        if not is_read and len(inner) == 2 and inner[1] is Ellipsis:
             kind, more, _ = _unwrap(inner[0])
             marks, many = [*marks, *more], True
         else:

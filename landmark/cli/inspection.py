@@ -68,7 +68,7 @@ def compare(
     from landmark.core.errors import UserError
     from landmark.engine.run import Run
     from landmark.plots.curve import save_curves
-    from landmark.recipes.training import FACTS, flatten
+    from landmark.tasks.training import FACTS, flatten
 
     opened = {str(name): Run.open(name) for name in names}
     if len(opened) < 2:

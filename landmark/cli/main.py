@@ -13,33 +13,42 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
+import landmark.tasks  # noqa: F401  registers the tasks
 from landmark import __version__
-from landmark.cli import (
-    catalog,
-    data,
-    demo,
-    evaluation,
-    importing,
-    inspection,
-    race,
-    training,
-)
-from landmark.cli.figure import menu
-from landmark.cli.image import classify, features, similar
-from landmark.cli.text import embedding, filling, generation, prompting, story
-from landmark.cli.translation import alignment, export, scoring, translation
-from landmark.cli.understanding import prediction
+from landmark.cli import catalog, data, inspection, race
 from landmark.core.errors import UserError
 
-app = typer.Typer(
-    name="landmark",
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
+
+def build_app() -> typer.Typer:
+    """The command: what is written by hand, and what the tasks and figures offer."""
+    from landmark.cli import conversion, figure_command, training, verb_command
+
+    app = typer.Typer(
+        name="landmark",
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+    )
+    app.callback(invoke_without_command=True)(about)
+    app.command("list")(catalog.list_systems)
+    app.command("show")(catalog.show)
+    app.command("recipe")(catalog.print_recipe)
+    app.command("train")(training.build_train())
+    app.command("race")(race.race)
+    for name, its in verb_command.offers().items():
+        app.command(name)(verb_command.build_verb(name, its))
+    for name, its in verb_command.commands().items():
+        app.command(name)(its)
+    app.command("average")(training.average)
+    app.command("export")(conversion.build_export())
+    app.add_typer(conversion.build_import(), name="import")
+    app.add_typer(figure_command.build_app(), name="figure")
+    app.add_typer(inspection.app, name="runs")
+    app.add_typer(data.app, name="data")
+    app.command("doctor")(inspection.doctor)
+    return app
 
 
-@app.callback(invoke_without_command=True)
 def about(
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
 ) -> None:
@@ -48,33 +57,6 @@ def about(
         print(f"landmark {__version__}")
         raise typer.Exit
 
-
-app.command("list")(catalog.list_systems)
-app.command("show")(catalog.show)
-app.command("recipe")(catalog.print_recipe)
-app.command("train")(training.train)
-app.command("race")(race.race)
-app.command("evaluate")(evaluation.evaluate)
-app.command("translate")(translation.translate)
-app.command("generate")(generation.generate)
-app.command("prompt")(prompting.prompt)
-app.command("story")(story.tell)
-app.command("fill")(filling.fill)
-app.command("embed")(embedding.embed)
-app.command("score")(scoring.score)
-app.command("predict")(prediction.predict)
-app.command("align")(alignment.align)
-app.command("classify")(classify.classify)
-app.command("similar")(similar.similar)
-app.command("features")(features.features)
-app.command("average")(training.average)
-app.command("export")(export.export)
-app.add_typer(menu.app, name="figure")
-app.add_typer(inspection.app, name="runs")
-app.add_typer(data.app, name="data")
-app.add_typer(importing.app, name="import")
-app.command("doctor")(inspection.doctor)
-app.command("demo")(demo.demo)
 
 # The base of all of the parser's complaints (typer does not export it by name).
 _CommandLineError: Any = next(
@@ -162,7 +144,7 @@ def _terminable() -> Iterator[None]:
 
 def _invoke(arguments: list[str]) -> int:
     """Parse and call, without the parser's own answers to Ctrl-C and to closed pipes."""
-    command = typer.main.get_command(app)
+    command = typer.main.get_command(build_app())
     try:
         with command.make_context("landmark", arguments) as context:
             result = command.invoke(context)

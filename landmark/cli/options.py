@@ -14,6 +14,7 @@ Device = Annotated[
 ]
 Beam = Annotated[int | None, typer.Option(min=1, help="Hypotheses to keep; 1 is greedy.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+JsonSwitch = Annotated[bool | None, typer.Option("--json", help="Print JSON.")]
 LengthPenalty = Annotated[
     float | None, typer.Option(min=0.0, help="0 prefers short translations, more longer ones.")
 ]

@@ -1,4 +1,4 @@
-"""Where a verb's records go: stdout, a file that an interruption does not cost, warnings to stderr."""
+"""Where a verb's records go: stdout, or a file that survives interruptions."""
 
 import json
 import sys

@@ -2,12 +2,17 @@
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from typing import Any, Self
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
+
+from landmark.cli.outputs import Printer
+from landmark.cli.tally import Tally
+from landmark.tasks.card import Report, Verb
 
 _QUIET_SECONDS = 5.0
 
@@ -32,6 +37,29 @@ class Downloads:
             self.said = now
             of = f" of {total / 1e6:,.1f}" if done < total else ""
             _print(self.console, f"{record['name']}: {done / 1e6:,.1f}{of} MB")
+
+
+@contextmanager
+def showing(verb: Verb | None = None, printer: Printer | None = None) -> Iterator[Report]:
+    """Shows what is reported while a command works: notes, downloads, progress, pieces of text."""
+    downloads = Downloads()
+    tallies: dict[str, Tally] = {}
+
+    def report(record: Mapping[str, Any]) -> None:
+        if record["kind"] == "progress":
+            unit = record.get("unit", "items")
+            if unit not in tallies:
+                done = record.get("what", verb.done if verb else "done")
+                tallies[unit] = stack.enter_context(Tally(done, record["total"], unit=unit))
+            tallies[unit].advance_to(record["done"])
+        elif record["kind"] == "piece":
+            if printer:
+                printer.report(record)
+        else:
+            downloads.report(record)
+
+    with ExitStack() as stack:
+        yield report
 
 
 class Progress:

@@ -39,6 +39,10 @@ class Tally:
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         self.bar.stop()
 
+    def advance_to(self, done: int) -> None:
+        """Say how many are done in all."""
+        self.advance(done - self.done)
+
     def advance(self, count: int) -> None:
         self.done += count
         seconds = max(time.monotonic() - self.started, 1e-9)

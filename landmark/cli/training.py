@@ -1,131 +1,113 @@
 """`landmark train` and `landmark average`."""
 
+import inspect
 import json
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from landmark.cli.flags import Flag, command, flags_of, read_options, refuse_unfit, union
+from landmark.tasks.card import CARDS, Card, resolve
 
-def train(
-    recipe: Annotated[
+_KEYWORD = inspect.Parameter.KEYWORD_ONLY
+_FIXED: dict[str, Any] = {
+    "recipe": Annotated[
         str, typer.Argument(help="A recipe's name (`landmark list`) or a YAML file.")
     ],
-    overrides: Annotated[
+    "overrides": Annotated[
         list[str] | None, typer.Argument(help="Settings to change, as model.dropout=0.2.")
-    ] = None,
-    run: Annotated[
+    ],
+    "run": Annotated[
         Path | None,
         typer.Option(
             "--run",
             "--run-directory",  # torchrun takes --run for its own --run-path
             help="Where the run goes; by default runs/RECIPE.",
         ),
-    ] = None,
-    resume: Annotated[
+    ],
+    "resume": Annotated[
         str | None,
         typer.Option(
             help="Go on with the run: alone, from its newest good checkpoint; or name one."
         ),
-    ] = None,
-    source: Annotated[
-        list[Path] | None,
-        typer.Option(help="Your sentences, one a line (.gz too), or a .tsv with both sides."),
-    ] = None,
-    target: Annotated[list[Path] | None, typer.Option(help="Their translations.")] = None,
-    valid_source: Annotated[
-        list[Path] | None, typer.Option(help="Sentences to validate on; else some are held out.")
-    ] = None,
-    valid_target: Annotated[list[Path] | None, typer.Option(help="Their translations.")] = None,
-    extra_source: Annotated[
-        list[Path] | None,
-        typer.Option(help="More pairs beside any recipe's own, as made up by back-translation."),
-    ] = None,
-    extra_target: Annotated[list[Path] | None, typer.Option(help="Their translations.")] = None,
-    reverse: Annotated[bool, typer.Option("--reverse", help="Swap the two sides.")] = False,
-    clean: Annotated[
-        bool, typer.Option("--clean", help="Drop empty, long, lopsided and repeated pairs.")
-    ] = False,
-    text: Annotated[
-        list[Path] | None,
-        typer.Option(help="Your running text (.gz too), for a language model; several: as one."),
-    ] = None,
-    valid_text: Annotated[
-        list[Path] | None,
-        typer.Option(help="Text to validate on; else the last tenth is held out."),
-    ] = None,
-    data: Annotated[
-        Path | None,
-        typer.Option(
-            help="Your images: a folder (.zip, .tar) with a folder a class, or idx files."
-        ),
-    ] = None,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Images: one that cannot be read ends it.")
-    ] = False,
-    init_from: Annotated[
+    ],
+    "init_from": Annotated[
         Path | None, typer.Option(help="Begin with this run's weights and vocabulary: fine-tune.")
-    ] = None,
-    device: Annotated[str | None, typer.Option(help="cpu, cuda, …")] = None,
-    tensorboard: Annotated[
-        bool, typer.Option("--tensorboard", help="Also write TensorBoard event files.")
-    ] = False,
-    profile: Annotated[
-        bool, typer.Option("--profile", help="Profile a few steps into profile.txt and .json.")
-    ] = False,
-) -> int:
-    """Train a recipe, on its own data or on yours."""
-    files = {
-        "source": source,
-        "target": target,
-        "valid_source": valid_source,
-        "valid_target": valid_target,
-        "extra_source": extra_source,
-        "extra_target": extra_target,
-        "text": text,
-        "valid_text": valid_text,
-    }
-    settings = _data_overrides(files, reverse, clean) + _image_overrides(data, strict)
-    settings += list(overrides or [])
-    if device:
-        settings.append(f"device={device}")
-    if init_from:
-        settings.append(f"init_from={json.dumps(str(init_from))}")
-    return run_training(recipe, run, settings, resume, tensorboard, profile)
+    ],
+    "device": Annotated[str | None, typer.Option(help="cpu, cuda, …")],
+    "tensorboard": Annotated[
+        bool | None, typer.Option("--tensorboard", help="Also write TensorBoard event files.")
+    ],
+    "profile": Annotated[
+        bool | None,
+        typer.Option("--profile", help="Profile a few steps into profile.txt and .json."),
+    ],
+}
 
 
-def _data_overrides(files: dict[str, list[Path] | None], reverse: bool, clean: bool) -> list[str]:
-    """Data options as settings of the recipe."""
-    from landmark.core.errors import UserError
+def build_train() -> Any:
+    """The command, with the data options of all tasks."""
+    known = union([resolve(card.data_options) for card in CARDS.values()])
+    first = [
+        inspect.Parameter(
+            name,
+            _KEYWORD,
+            default=inspect.Parameter.empty if name == "recipe" else None,
+            annotation=annotation,
+        )
+        for name, annotation in _FIXED.items()
+    ]
+    return command(
+        lambda given: _train(given, known),
+        "train",
+        "Train a recipe, on its own data or on yours.",
+        known.values(),
+        first,
+    )
 
-    given = {key: [str(path) for path in paths] for key, paths in files.items() if paths}
-    if "valid_text" in given and "text" not in given:
-        raise UserError("--valid-text needs --text")
-    if "text" in given and not given.keys() <= {"text", "valid_text"}:
-        raise UserError("--text is for language models, --source and --target for translation")
-    own = given.keys() - {"extra_source", "extra_target"}
-    if own and "text" not in given and "source" not in given:
-        raise UserError("own data needs --source (and --target, unless it is a .tsv with both)")
-    for kind in ("valid", "extra"):
-        if f"{kind}_target" in given and f"{kind}_source" not in given:
-            raise UserError(f"--{kind}-target needs --{kind}-source")
-    settings = [f"data.{key}={json.dumps(paths)}" for key, paths in given.items()]
-    if own:
-        settings.append("data.corpus=files")
-    return settings + ["data.reverse=true"] * reverse + ["data.clean=true"] * clean
+
+def _train(given: Mapping[str, Any], known: Mapping[str, Flag]) -> int:
+    from landmark.tasks.training import task_of_recipe
+
+    recipe: str = given["recipe"]
+    overrides = list(given.get("overrides", ()))
+    data = {key: value for key, value in given.items() if key in known}
+    settings: list[str] = []
+    if data:
+        card = CARDS[task_of_recipe(recipe, overrides)]
+        settings = data_overrides(card, data, known, recipe)
+    settings += overrides
+    if "device" in given:
+        settings.append(f"device={given['device']}")
+    if "init_from" in given:
+        settings.append(f"init_from={json.dumps(str(given['init_from']))}")
+    return run_training(
+        recipe,
+        given.get("run"),
+        settings,
+        given.get("resume"),
+        bool(given.get("tensorboard")),
+        bool(given.get("profile")),
+    )
 
 
-def _image_overrides(folder: Path | None, strict: bool) -> list[str]:
-    """The folder of images as settings of the recipe."""
-    given = [f"data.folder={json.dumps(str(folder))}", "data.corpus=files"] if folder else []
-    return given + ["data.strict=true"] * strict
+def data_overrides(
+    card: Card, data: Mapping[str, Any], known: Mapping[str, Flag], recipe: str
+) -> list[str]:
+    """Data options as settings of the recipe; those of another task are refused."""
+    cls = resolve(card.data_options)
+    refuse_unfit(data, flags_of(cls), known, f"{recipe}, a recipe of task {card.name!r}")
+    found: dict[str, Any] = read_options(cls, data).overrides()
+    return [f"{key}={json.dumps(value)}" for key, value in found.items()]
 
 
 def run_training(
     recipe: str,
     run: Path | None,
-    overrides: list[str],
+    overrides: Sequence[str],
     resume: str | None = None,
     tensorboard: bool = False,
     profile: bool = False,
@@ -133,10 +115,10 @@ def run_training(
     """Train with progress on stderr; 0, or 128 + the number of the signal that ended it."""
     from landmark.cli.progress import Progress
     from landmark.engine.interruption import InterruptedTraining
-    from landmark.recipes.training import resolve
-    from landmark.recipes.training import train as train_recipe
+    from landmark.tasks.training import resolve as resolve_recipe
+    from landmark.tasks.training import train as train_recipe
 
-    config = resolve(recipe, overrides)
+    config = resolve_recipe(recipe, overrides)
     with Progress(config.trainer.max_steps) as progress:
         try:
             trained = train_recipe(

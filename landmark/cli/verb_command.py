@@ -9,7 +9,7 @@ import typer
 
 from landmark.cli.flags import Flag, command, flags_of, parameter, read_options, refuse_unfit, union
 from landmark.cli.inputs import Entry, Input, blocks_of, count_items
-from landmark.cli.options import Json
+from landmark.cli.options import JsonSwitch
 from landmark.cli.outputs import Printer, ResumableFile, refuse_overwriting
 from landmark.core.configuration import as_values
 from landmark.core.errors import UserError
@@ -25,9 +25,6 @@ from landmark.tasks.card import (
     Written,
     resolve,
 )
-
-_SHELL = ("run", "texts", "images", "file", "source", "target", "output", "resume", "strict")
-
 
 _RUN = parameter(
     "run", Annotated[Path, typer.Argument(help="The run directory.", show_default=False)], True
@@ -69,7 +66,7 @@ _STRICT = parameter(
         bool | None, typer.Option("--strict", help="Stop at the first input that is at fault.")
     ],
 )
-_AS_JSON = parameter("as_json", Json)
+_AS_JSON = parameter("as_json", JsonSwitch)
 _INPUTS = {
     "texts": [_TEXTS, _FILE, _STRICT],
     "pairs": [_SOURCE, _TARGET, _STRICT],
@@ -148,7 +145,7 @@ def call_verb(
     folder: Path = given.pop("run")
     run, config, offer = open_for(name, its, folder)
     where = f"{folder}, a run of task {offer.card.name!r}"
-    refuse_unfit({k: v for k, v in given.items() if k not in _SHELL}, offer.flags(), known, where)
+    refuse_unfit({k: v for k, v in given.items() if k in known}, offer.flags(), known, where)
     options = read_options(offer.options, given)
     open_options = read_options(offer.open_options, given)
     read = Input(
@@ -312,7 +309,6 @@ class Feed:
         self.call, self.printer, self.report, self.grown = call, printer, report, grown
         self.keeps = keeps
         self.strict = bool(call.given.get("strict"))
-        self.is_typed = bool(call.input.arguments)
         self.faults: list[Failure] = []
         self.done = grown.done if grown else 0
 
@@ -346,17 +342,23 @@ class Feed:
         if self.strict:
             raise UserError(failure.reason)
         self.faults.append(failure)
-        if not self.is_typed:
+        if not self._is_typed(failure):
             if self.keeps:
                 self.printer.show(Remark(f"warning: {failure.reason}: skipped"))
             else:
                 self.printer.skip(failure)
 
+    def _is_typed(self, failure: Failure) -> bool:
+        """Whether the input stands on the command line, and not in a file or folder."""
+        return str(failure.item.value) in self.call.input.arguments
+
     def conclude(self, answered: int) -> None:
         """An error if nothing could be answered, or if what was typed is at fault."""
-        if self.faults and (self.is_typed or not answered):
-            more = f" (and {len(self.faults) - 1} more)" if len(self.faults) > 1 else ""
-            raise UserError(f"{self.faults[0].reason}{more}")
+        typed = [fault for fault in self.faults if self._is_typed(fault)]
+        faults = typed if answered else self.faults
+        if faults:
+            more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+            raise UserError(f"{faults[0].reason}{more}")
 
 
 def paths_in(options: Any) -> list[Path]:
@@ -377,3 +379,23 @@ def _check_product(product: Product, path: Path) -> None:
     elif path.suffix not in product.suffixes:
         wanted = " or ".join(product.suffixes)
         raise UserError(f"--{product.flag} {path}: name a {wanted} file")
+
+
+def commands() -> dict[str, Any]:
+    """What the tasks offer without a run."""
+    return {its.name: _build_command(its) for card in CARDS.values() for its in card.commands}
+
+
+def _build_command(its: Verb) -> Any:
+    cls = resolve(its.options)
+
+    def call(given: dict[str, Any]) -> Any:
+        from landmark.cli.progress import showing
+
+        printer = Printer(bool(given.pop("as_json", False)))
+        options = read_options(cls, given)
+        with showing(its, printer) as report:
+            for record in resolve(its.run)(options, report):
+                printer.show(record)
+
+    return command(call, its.name, its.help, flags_of(cls).values(), [_AS_JSON])

@@ -10,7 +10,7 @@ from io import FileIO
 from pathlib import Path
 from typing import Any
 
-from landmark.core.errors import DamagedError, TrainingError
+from landmark.core.errors import DamagedError, TrainingError, UserError
 
 _REMEDIES = {
     errno.ENOSPC: "make room",
@@ -112,3 +112,14 @@ def read_checked(path: Path, sha256: str, remedy: str) -> bytes:
     if hashlib.sha256(content).hexdigest() != sha256:
         raise DamagedError(f"{path}: damaged (its SHA-256 is not the manifest's): {remedy}")
     return content
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Put a finished file into its place, whole or not at all."""
+    partial = beside(path, "partial")
+    try:
+        write_durably(partial, content)
+        partial.replace(path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise UserError(f"{path}: cannot be written: {error.strerror or error}") from None

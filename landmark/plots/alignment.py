@@ -8,8 +8,8 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from matplotlib.patches import Rectangle
 
-from landmark.pipelines.translation.alignment import Alignment, Trial, best
 from landmark.plots.figure import save_figure
+from landmark.tasks.translation.alignment import Alignment, Trial, best
 
 
 def save_alignment(alignment: Alignment, title: str, path: Path) -> None:

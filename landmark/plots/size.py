@@ -9,9 +9,9 @@ from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullLocator
 
-from landmark.pipelines.translation.size import SizedScore
 from landmark.plots.figure import save_figure
 from landmark.plots.interval import whiskers
+from landmark.tasks.translation.size import SizedScore
 
 _MARKERS = "osD^v"  # one a network, also told apart without colours
 _ABOVE = {"xytext": (-6, 4), "ha": "right", "va": "bottom"}

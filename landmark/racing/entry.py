@@ -9,10 +9,10 @@ from landmark.core.errors import UserError
 from landmark.core.registry import nearest
 from landmark.engine.settings import TrainerConfig
 from landmark.optim.optimizer import OptimizerConfig
+from landmark.racing.races import RACES, USUAL_RATES, Race, Racer
 from landmark.racing.user_problem import ProblemRun
-from landmark.recipes.adam.race import RACES, USUAL_RATES, Race, Racer
-from landmark.recipes.catalog import RunConfig
-from landmark.recipes.training import resolve
+from landmark.tasks.task import RunConfig
+from landmark.tasks.training import resolve
 
 SHORT_STEPS = 200
 """Updates of a training where no race says how many: --steps names another number."""

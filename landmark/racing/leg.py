@@ -18,8 +18,8 @@ from landmark.core.storage import write_durably
 from landmark.engine.run import LOG, RECIPE, Run
 from landmark.engine.session import open_session
 from landmark.engine.trainer import Report
-from landmark.recipes.catalog import TASKS, RunConfig
-from landmark.recipes.training import flatten, load_config, prepare_task, resolve
+from landmark.tasks.task import RunConfig, task_named
+from landmark.tasks.training import flatten, load_config, prepare_task, resolve
 
 SAVE_SECONDS = 60.0
 """A leg that takes longer is saved as often as this."""
@@ -74,7 +74,7 @@ def run_leg(leg: Leg, report: Report = lambda record: None) -> None:
             (run.folder / LOG).unlink(missing_ok=True)
             run.write_recipe(as_yaml(config))
         device = choose_device(config.device)
-        assembly = TASKS[config.task].assemble(config, Path(leg.problem), device)
+        assembly = task_named(config.task).assemble(config, Path(leg.problem), device)
         session = open_session(config, assembly, run, device, report, save_seconds=SAVE_SECONDS)
         if resuming:
             session.resume("auto")

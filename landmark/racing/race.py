@@ -22,6 +22,7 @@ from landmark.engine.trainer import Report
 from landmark.racing.crew import run_legs
 from landmark.racing.entry import Entry, choose_racers
 from landmark.racing.leg import Leg, prepare_problem
+from landmark.racing.races import Racer
 from landmark.racing.result import (
     RESULT,
     Curve,
@@ -31,7 +32,6 @@ from landmark.racing.result import (
     read_curve,
     read_finish,
 )
-from landmark.recipes.adam.race import Racer
 
 ENTRY, PROBLEM, LEGS = "entry.json", "problem", "legs"
 SEEDS = 3

@@ -28,8 +28,9 @@ from landmark.data.batch import Batch
 from landmark.data.loader import Loader
 from landmark.engine.trainer import Report
 from landmark.optim.schedule import ScheduleConfig
-from landmark.recipes.assembly import optimizers_for
-from landmark.recipes.catalog import TASKS, Assembly, RunConfig, Task
+from landmark.tasks.assembly import optimizers_for
+from landmark.tasks.card import Card, register
+from landmark.tasks.task import Assembly, RunConfig, Task
 
 
 @settings
@@ -191,4 +192,5 @@ def _digest(config: ProblemRun) -> str:
     return fingerprint(config.problem)
 
 
-TASKS.add("problem", Task("problem", ProblemRun, _digest, prepare, assemble))
+TASK = Task("problem", ProblemRun, _digest, prepare, assemble)
+register(Card("problem", task="landmark.racing.user_problem:TASK"))

@@ -5,8 +5,8 @@ import yaml
 
 from landmark.core.configuration import as_yaml
 from landmark.engine.run import Run
-from landmark.recipes.catalog import NETWORKS, RECIPES, SYSTEMS
-from landmark.recipes.training import load_config, resolve
+from landmark.tasks.catalog import NETWORKS, RECIPES, SYSTEMS
+from landmark.tasks.training import load_config, resolve
 
 
 def transformer_parameters(vocabulary: int, width: int, inner: int, layers: int) -> int:

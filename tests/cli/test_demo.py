@@ -8,7 +8,7 @@ import landmark
 from landmark.cli.demo import SENTENCES, SPLITS
 from landmark.engine.run import Run
 from landmark.engine.session import Session
-from landmark.pipelines.translation import evaluation
+from landmark.tasks.translation import evaluation
 
 
 @pytest.fixture

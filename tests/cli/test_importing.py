@@ -7,8 +7,8 @@ import torch
 import transformers
 
 from landmark.engine.run import Run
-from landmark.pipelines.loading import load
-from landmark.recipes.training import load_config
+from landmark.tasks.loading import load
+from landmark.tasks.training import load_config
 from tests.interop.huggingface.foreign import LINES, bert_folder, gpt2_folder, marian_folder
 
 

@@ -7,7 +7,7 @@ import torch
 from matplotlib.image import imread
 
 import landmark
-from landmark.recipes.training import train
+from landmark.tasks.training import train
 
 
 @pytest.fixture(scope="module")

@@ -288,7 +288,7 @@ def test_a_profile_has_a_table_and_a_trace(command, tiny, tmp_path):
 def test_average_is_the_mean_of_the_last_checkpoints_and_is_used_from_then_on(
     command, finished, monkeypatch
 ):
-    monkeypatch.setattr("landmark.pipelines.translation.evaluation.EMBEDDED_TEST_PAIRS", 5)
+    monkeypatch.setattr("landmark.tasks.translation.evaluation.EMBEDDED_TEST_PAIRS", 5)
     run = Run.open(finished)
     before = run.find_checkpoint()
     answer = command("average", finished, "--last", "3")

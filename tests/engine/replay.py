@@ -23,8 +23,8 @@ from landmark.engine.session import Session, open_session
 from landmark.engine.settings import TrainerConfig
 from landmark.optim.optimizer import OptimizerConfig
 from landmark.optim.schedule import ScheduleConfig
-from landmark.recipes.assembly import optimizers_for
-from landmark.recipes.catalog import RunConfig
+from landmark.tasks.assembly import optimizers_for
+from landmark.tasks.task import RunConfig
 
 CPU = torch.device("cpu")
 PLAYED, BATCH, PASS = 3, 8, 5

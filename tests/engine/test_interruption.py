@@ -16,8 +16,8 @@ from landmark.engine.interruption import InterruptedTraining, signals_told
 from landmark.engine.run import Run
 from landmark.engine.session import open_session
 from landmark.optim.schedule import ScheduleConfig
-from landmark.recipes.assembly import optimizers_for
-from landmark.recipes.catalog import RunConfig
+from landmark.tasks.assembly import optimizers_for
+from landmark.tasks.task import RunConfig
 from tests.engine.test_session import assert_same_run
 
 CPU = torch.device("cpu")

@@ -15,7 +15,7 @@ from landmark.core.errors import UserError
 from landmark.engine.checkpoint import load_tensors, read_facts
 from landmark.engine.run import Run
 from landmark.engine.session import InterruptedTraining, Session, average_checkpoints
-from landmark.recipes.training import train
+from landmark.tasks.training import train
 
 TIMES = {"seconds", "per_second"}
 

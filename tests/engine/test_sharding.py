@@ -25,7 +25,7 @@ from landmark.engine.run import Run
 from landmark.engine.settings import TrainerConfig
 from landmark.engine.trainer import Trainer
 from landmark.optim.optimizer import OptimizerConfig, ScheduledOptimizer
-from landmark.recipes.training import train
+from landmark.tasks.training import train
 from tests.engine.test_distributed import WAYS, Shared
 
 TRANSLATION = [

@@ -22,7 +22,7 @@ from landmark.engine.trainer import Trainer
 from landmark.models.adversarial.gan import Perceptron
 from landmark.objectives.adversarial import AdversarialObjective
 from landmark.optim.optimizer import OptimizerConfig, ScheduledOptimizer
-from landmark.recipes.training import train
+from landmark.tasks.training import train
 
 CPU = torch.device("cpu")
 

@@ -15,7 +15,7 @@ from landmark.engine.checkpoint import load_tensors, read_facts
 from landmark.engine.run import Run
 from landmark.engine.trainer import Trainer
 from landmark.objectives.adversarial import AdversarialObjective
-from landmark.recipes.training import train
+from landmark.tasks.training import train
 
 GAN = [
     "threads=1", "data.batch_size=12", "data.batches=5", "trainer.max_steps=12",

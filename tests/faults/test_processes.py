@@ -26,7 +26,7 @@ from landmark.core.errors import TrainingError
 from landmark.engine.checkpoint import load_tensors, read_facts
 from landmark.engine.distributed import _meet
 from landmark.engine.run import Run
-from landmark.recipes.training import train
+from landmark.tasks.training import train
 
 STEPS = 60
 DISTURBED = [*TRANSLATOR, f"trainer.max_steps={STEPS}"]

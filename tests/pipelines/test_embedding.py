@@ -9,8 +9,8 @@ import torch
 
 from landmark.core.errors import UserError
 from landmark.layers.packing import Packing
-from landmark.pipelines.embedding import load_embedder, nearest
-from landmark.recipes.training import train
+from landmark.tasks.embedding import load_embedder, nearest
+from landmark.tasks.training import train
 
 TEXT = "the walker walks.\nthe talker talks.\n\nan old house.\na new house.\n\nthe new walker.\n"
 TEXTS = ["the old walker walks", "a house", "the talker"]

@@ -10,7 +10,7 @@ import torch
 import landmark
 from landmark.core.errors import UserError
 from landmark.layers.packing import Packing
-from landmark.recipes.training import train
+from landmark.tasks.training import train
 
 TEXT = "the walker walks.\nthe talker talks.\n\nan old house.\na new house.\n\nthe new walker.\n"
 

@@ -13,8 +13,8 @@ from landmark.data.tokenizer import TokenizerConfig
 from landmark.decoding.stepwise import SamplingConfig
 from landmark.layers.packing import Packing
 from landmark.models.transformer.gpt import GPTConfig
-from landmark.pipelines.generation import GenerationPipeline, _Scribe
-from landmark.recipes.training import train
+from landmark.tasks.language_model.pipeline import GenerationPipeline, _Scribe
+from landmark.tasks.training import train
 
 TEXT = "".join(f"{n} grüne Flaschen an der Wand,\n" for n in range(99, 9, -1))
 COMMON = [

@@ -9,9 +9,9 @@ from landmark.data.embedded import corpus
 from landmark.data.tokenizer import SubwordTokenizer, TokenizerConfig
 from landmark.engine.checkpoint import load_tensors
 from landmark.engine.run import Run
-from landmark.pipelines.generation import GenerationPipeline
-from landmark.pipelines.translation.translation import TranslationPipeline
-from landmark.recipes.training import train
+from landmark.tasks.language_model.pipeline import GenerationPipeline
+from landmark.tasks.training import train
+from landmark.tasks.translation.pipeline import TranslationPipeline
 
 
 @pytest.fixture

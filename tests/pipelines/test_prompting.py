@@ -9,14 +9,14 @@ from torch import nn
 
 import landmark
 from landmark.core.errors import UserError
-from landmark.pipelines.generation import GenerationPipeline
-from landmark.pipelines.prompting import (
+from landmark.tasks.language_model.pipeline import GenerationPipeline
+from landmark.tasks.language_model.prompting import (
     Question,
     answer_questions,
     read_task,
     score_continuations,
 )
-from landmark.recipes.training import train
+from landmark.tasks.training import train
 
 EXAMPLES = Path(__file__).parents[2] / "docs/examples"
 TEXT = "".join(f"{n} green bottles hanging on the wall,\n" for n in range(99, 9, -1))

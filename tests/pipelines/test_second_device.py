@@ -8,11 +8,11 @@ import torch
 
 import landmark
 from landmark.decoding.stepwise import SamplingConfig
-from landmark.pipelines.embedding import load_embedder
-from landmark.pipelines.prompting import score_continuations
-from landmark.pipelines.translation.glossary import Glossary, Term
-from landmark.pipelines.translation.scoring import score_pairs
-from landmark.recipes.training import train
+from landmark.tasks.embedding import load_embedder
+from landmark.tasks.language_model.prompting import score_continuations
+from landmark.tasks.training import train
+from landmark.tasks.translation.glossary import Glossary, Term
+from landmark.tasks.translation.scoring import score_pairs
 from tests.second_device import SECOND, second_device
 
 UNEQUAL = [("the old", [" man", " man reads a good book", " w"]), ("a", [" good film", " g"])]

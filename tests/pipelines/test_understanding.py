@@ -8,8 +8,8 @@ import landmark
 from landmark.core.errors import UserError
 from landmark.data.understanding.corpus import load_examples
 from landmark.data.understanding.example import LabeledText
-from landmark.pipelines.understanding import UnderstandingPipeline
-from landmark.recipes.training import train
+from landmark.tasks.training import train
+from landmark.tasks.understanding.pipeline import UnderstandingPipeline
 
 WORDS = {"good": "yes", "likes": "yes", "bad": "no", "hates": "no"}
 FILLERS = ["the", "old", "man", "a", "film", "very", "book", "woman"]

@@ -2,8 +2,8 @@ import torch
 from matplotlib.image import imread
 
 from landmark.metrics.alignment import AlignmentScore
-from landmark.pipelines.translation.alignment import Alignment, AttentionChoice, Trial
 from landmark.plots.alignment import save_alignment, save_trials
+from landmark.tasks.translation.alignment import Alignment, AttentionChoice, Trial
 
 
 def drawn(path, links):

@@ -7,7 +7,7 @@ from landmark.pipelines.inspection.network import CountedNetwork
 from landmark.plots import comparison
 from landmark.plots.comparison import accuracy, save_comparison
 from landmark.probes.anatomy import Anatomy
-from landmark.recipes.catalog import Network, System
+from landmark.tasks.catalog import Network, System
 
 
 def counted(name: str, family: str, macs: int, parameters: int) -> CountedNetwork:

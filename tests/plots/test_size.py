@@ -6,9 +6,9 @@ from matplotlib.figure import Figure
 from matplotlib.image import imread
 
 from landmark.metrics.translation import Score
-from landmark.pipelines.translation.size import SizedScore
 from landmark.plots import size
 from landmark.plots.size import save_sizes
+from landmark.tasks.translation.size import SizedScore
 
 
 def entry(run, network, parameters, bleu, mean=None, interval=None):

@@ -8,7 +8,7 @@ from landmark.layers.packing import Packing
 from landmark.models.recurrent.seq2seq import Seq2seq, Seq2seqConfig
 from landmark.models.transformer.translator import VARIANTS, Translator
 from landmark.probes.anatomy import dissect
-from landmark.recipes.translation import translate_once
+from landmark.tasks.translation.run import translate_once
 
 
 class SmallNetwork(nn.Module):

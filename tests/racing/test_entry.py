@@ -2,7 +2,7 @@ import pytest
 
 from landmark.core.errors import UserError
 from landmark.racing.entry import SHORT_STEPS, choose_racers, enter_problem, enter_recipe
-from landmark.recipes.adam.race import RACES
+from landmark.racing.races import RACES
 
 
 def test_a_race_of_the_paper_is_short_unless_it_is_to_be_full():

@@ -4,8 +4,9 @@ import pytest
 
 from landmark.core.registry import Registry
 from landmark.pipelines.inspection.network import count_network
-from landmark.recipes import catalog
-from landmark.recipes.catalog import NETWORKS, RECIPES, SYSTEMS, TASKS, load_catalog, system_of
+from landmark.tasks import task as catalog
+from landmark.tasks.catalog import NETWORKS, RECIPES, SYSTEMS, load_catalog, system_of
+from landmark.tasks.task import task_named
 
 load_catalog()
 SHAPES_ONLY = {"gpt3", "alexnet", "vgg", "googlenet", "highway", "inception"}
@@ -17,7 +18,7 @@ def test_every_recipe_builds_a_run_of_a_known_task_and_system():
         config = recipe.build()
         assert recipe.name == name
         assert recipe.system in SYSTEMS
-        assert isinstance(config, TASKS[config.task].config)
+        assert isinstance(config, task_named(config.task).config)
         assert recipe.summary
 
 

@@ -10,8 +10,8 @@ from landmark.core.errors import UserError
 from landmark.data.tokenizer import SubwordTokenizer
 from landmark.engine.run import Run
 from landmark.engine.session import MODEL, load_player, load_tensors
-from landmark.pipelines.huggingface.importing import import_model
-from landmark.recipes.training import load_config, train
+from landmark.tasks.huggingface.importing import import_model
+from landmark.tasks.training import load_config, train
 from tests.interop.huggingface.foreign import bert_folder, gpt2_folder
 
 PAIRS = [(f"The zebra number {n} runs.", f"Das Zebra Nummer {n} rennt.") for n in range(40)]

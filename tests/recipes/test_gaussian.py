@@ -2,8 +2,8 @@ import torch
 
 import landmark
 from landmark.data.loader import Place
-from landmark.recipes.gaussian import assemble
-from landmark.recipes.training import identity, resolve
+from landmark.tasks.adversarial.run import assemble
+from landmark.tasks.training import identity, resolve
 
 CPU = torch.device("cpu")
 

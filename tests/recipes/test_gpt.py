@@ -17,8 +17,8 @@ from landmark.engine.checkpoint import load_tensors
 from landmark.engine.run import Run
 from landmark.engine.session import InterruptedTraining, Session
 from landmark.models.transformer.gpt import GPT
-from landmark.recipes.language_model import assemble
-from landmark.recipes.training import resolve, train
+from landmark.tasks.language_model.run import assemble
+from landmark.tasks.training import resolve, train
 
 VERSES = [
     "".join(f"{n} {thing} on the wall,\n" for n in range(60, 9, -1))

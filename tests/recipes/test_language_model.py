@@ -18,8 +18,8 @@ from landmark.engine.checkpoint import load_tensors, read_facts
 from landmark.engine.run import Run
 from landmark.engine.session import InterruptedTraining, Session
 from landmark.models.recurrent.language_model import RecurrentLanguageModel
-from landmark.recipes.language_model import assemble
-from landmark.recipes.training import identity, resolve, train
+from landmark.tasks.language_model.run import assemble
+from landmark.tasks.training import identity, resolve, train
 
 TEXT = "".join(f"{n} green bottles hanging on the wall,\n" for n in range(99, 9, -1))
 SMALL = [

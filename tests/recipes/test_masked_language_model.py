@@ -16,7 +16,7 @@ from landmark.engine.checkpoint import load_tensors
 from landmark.engine.run import Run
 from landmark.engine.session import InterruptedTraining, Session
 from landmark.models.transformer.bert import PretrainedBERT
-from landmark.recipes.training import identity, resolve, train
+from landmark.tasks.training import identity, resolve, train
 
 SMALL = [
     "tokenizer.vocab_size=80", "model.hidden_size=12", "model.inner_size=16", "model.num_heads=2",

@@ -11,8 +11,8 @@ from landmark.core.errors import UserError
 from landmark.decoding.stepwise import SamplingConfig
 from landmark.engine.session import InterruptedTraining, load_player
 from landmark.models.recurrent.seq2seq import Seq2seq
-from landmark.pipelines.translation.alignment import align_pairs, default_choice
-from landmark.recipes.training import load_config, train
+from landmark.tasks.training import load_config, train
+from landmark.tasks.translation.alignment import align_pairs, default_choice
 
 SENTENCES = ["The old woman reads a good book.", "I ate an apple.", "The dog sleeps."]
 

@@ -8,9 +8,9 @@ import landmark
 from landmark.core.configuration import as_values
 from landmark.core.errors import UserError
 from landmark.engine.run import Run
-from landmark.recipes import training
-from landmark.recipes.catalog import RECIPES
-from landmark.recipes.training import check_assets, flatten, identity, load_config, resolve
+from landmark.tasks import training
+from landmark.tasks.catalog import RECIPES
+from landmark.tasks.training import check_assets, flatten, identity, load_config, resolve
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ from landmark.data.loader import Place
 from landmark.data.shards import TokenStore
 from landmark.engine.run import Run
 from landmark.models.transformer.translator import VARIANTS, Translator
-from landmark.recipes.catalog import NETWORKS
-from landmark.recipes.training import load_config, resolve, train
-from landmark.recipes.translation import assemble, prepare
+from landmark.tasks.catalog import NETWORKS
+from landmark.tasks.training import load_config, resolve, train
+from landmark.tasks.translation.run import assemble, prepare
 
 CPU = torch.device("cpu")
 

@@ -12,7 +12,7 @@ from landmark.core.errors import UserError
 from landmark.engine.checkpoint import load_tensors
 from landmark.engine.run import Run
 from landmark.engine.session import MODEL, load_player
-from landmark.recipes.training import load_config, train
+from landmark.tasks.training import load_config, train
 
 FEW = [
     "trainer.max_steps=4",

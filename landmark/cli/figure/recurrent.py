@@ -13,9 +13,9 @@ from landmark.cli.options import Checkpoint, Device, Json, RunFolder
 
 if TYPE_CHECKING:
     from landmark.data.running_text.character import TextTokenizer
-    from landmark.pipelines.generation import GenerationPipeline
     from landmark.probes.gate import Search
     from landmark.probes.gradient import Flow, Spectrum, Training
+    from landmark.tasks.language_model.pipeline import GenerationPipeline
 
 Seed = Annotated[int, typer.Option(help="Another seed, other random numbers.")]
 TEXTS = 16  # whose gradients are looked at
@@ -173,7 +173,7 @@ def _look_inside(runs: list[Path], length: int, seed: int) -> "tuple[list[Flow],
 def _load(run: Path, checkpoint: str | None, device: str) -> "GenerationPipeline":
     """A language model that has recurrent layers to look at."""
     from landmark.core.errors import UserError
-    from landmark.pipelines.loading import load
+    from landmark.tasks.loading import load
 
     pipeline = load(run, checkpoint, device, task="language-model")
     if pipeline.config.model.architecture != "recurrent":

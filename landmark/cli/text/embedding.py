@@ -11,7 +11,7 @@ from landmark.cli.options import Checkpoint, Device, Json, RunFolder
 from landmark.cli.text.filling import read_input
 
 if TYPE_CHECKING:
-    from landmark.pipelines.embedding import EmbeddingPipeline, Neighbour
+    from landmark.tasks.embedding import EmbeddingPipeline, Neighbour
 
 
 class Pooling(StrEnum):
@@ -54,7 +54,7 @@ def embed(
 ) -> None:
     """Make vectors of texts or words with a BERT or a language model, or find what is near."""
     from landmark.core.errors import UserError
-    from landmark.pipelines.embedding import load_embedder
+    from landmark.tasks.embedding import load_embedder
 
     if neighbours is not None and (output or words):
         raise UserError("--neighbours prints names: it goes with neither --output nor --words")

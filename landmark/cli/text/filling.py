@@ -11,7 +11,7 @@ import typer
 from landmark.cli.options import Checkpoint, Device, Json, RunFolder
 
 if TYPE_CHECKING:
-    from landmark.pipelines.filling import FilledText
+    from landmark.tasks.masked_language_model.pipeline import FilledText
 
 
 def fill(
@@ -29,7 +29,7 @@ def fill(
     device: Device = "auto",
 ) -> None:
     """Fill in the blanks of texts with a BERT: the likeliest words and their probabilities."""
-    from landmark.pipelines.loading import load
+    from landmark.tasks.loading import load
 
     pipeline = load(run, checkpoint, device, task="masked-language-model")
     for text in texts or read_input(None):

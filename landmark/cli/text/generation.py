@@ -12,7 +12,7 @@ import typer
 from landmark.cli.options import Checkpoint, Device, Json, RunFolder
 
 if TYPE_CHECKING:
-    from landmark.pipelines.generation import Generation
+    from landmark.tasks.language_model.pipeline import Generation
 
 Temperature = Annotated[
     float,
@@ -65,7 +65,7 @@ def generate(
 ) -> None:
     """Write text with a language model, after a prompt, to stdout as it comes."""
     from landmark.core.errors import UserError
-    from landmark.pipelines.loading import load
+    from landmark.tasks.loading import load
 
     if temperature == 0 and samples > 1:
         raise UserError("temperature 0 draws nothing: all --samples would be the same")

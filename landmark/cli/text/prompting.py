@@ -9,7 +9,7 @@ import typer
 from landmark.cli.options import Checkpoint, Device, Json, RunFolder
 
 if TYPE_CHECKING:
-    from landmark.pipelines.prompting import Answer
+    from landmark.tasks.language_model.prompting import Answer
 
 
 def prompt(
@@ -26,8 +26,8 @@ def prompt(
     device: Device = "auto",
 ) -> None:
     """Put the questions of a task file to a language model, with examples but no training."""
-    from landmark.pipelines.loading import load
-    from landmark.pipelines.prompting import answer_questions, read_task
+    from landmark.tasks.language_model.prompting import answer_questions, read_task
+    from landmark.tasks.loading import load
 
     asked, questions = read_task(task, shots=shots)
     if show:

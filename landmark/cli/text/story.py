@@ -22,7 +22,7 @@ from landmark.cli.text.generation import (
 from landmark.core.errors import UserError
 
 if TYPE_CHECKING:
-    from landmark.pipelines.generation import GenerationPipeline
+    from landmark.tasks.language_model.pipeline import GenerationPipeline
 
 HELP = """\
 Type what happens next; the model continues the story. An empty line lets the model continue alone.
@@ -53,7 +53,7 @@ def tell(
     device: Device = "auto",
 ) -> None:
     """Play a text adventure: write a story in turns with a language model."""
-    from landmark.pipelines.loading import load
+    from landmark.tasks.loading import load
 
     options = {
         "sampling": sampling_of(temperature, top_k, top_p),

@@ -12,8 +12,8 @@ from landmark.cli.options import Checkpoint, Device, Json, RunFolder, To
 
 if TYPE_CHECKING:
     from landmark.data.translation.parallel_text import Pair
-    from landmark.pipelines.translation.alignment import Alignment, AttentionChoice, Trial
-    from landmark.pipelines.translation.translation import TranslationPipeline
+    from landmark.tasks.translation.alignment import Alignment, AttentionChoice, Trial
+    from landmark.tasks.translation.pipeline import TranslationPipeline
 
 
 def align(
@@ -52,8 +52,8 @@ def align(
 ) -> None:
     """Print which source word each target word comes from, by cross-attention."""
     from landmark.core.errors import UserError
-    from landmark.pipelines.loading import load
-    from landmark.pipelines.translation.alignment import GOLD_PAIRS, gold_pairs, try_choices
+    from landmark.tasks.loading import load
+    from landmark.tasks.translation.alignment import GOLD_PAIRS, gold_pairs, try_choices
 
     if choose and (source or target or layer or head or shift is not None):
         raise UserError("--choose tries every layer and head on gold alignments: give no others")
@@ -82,7 +82,7 @@ def _choice(
 ) -> "AttentionChoice":
     """What was asked for; where nothing was, what aligns best."""
     from landmark.core.errors import UserError
-    from landmark.pipelines.translation.alignment import (
+    from landmark.tasks.translation.alignment import (
         AttentionChoice,
         check_choice,
         default_choice,
@@ -117,7 +117,7 @@ def _print_alignments(
     """A line a pair; before the links of the model's own translation, that translation."""
     from landmark.cli.tally import Tally
     from landmark.core.errors import UserError
-    from landmark.pipelines.translation.alignment import align_pairs
+    from landmark.tasks.translation.alignment import align_pairs
 
     own = target is None and source.suffix != ".tsv"
     pairs = _pairs(pipeline, source, target, own, language)
@@ -187,7 +187,7 @@ def _draw_alignment(found: "Alignment", choice: "AttentionChoice", path: Path) -
 
 def _print_trials(trials: "list[Trial]", as_json: bool) -> None:
     """Alignment error rates in percent: a table for each of the two steps, the best marked."""
-    from landmark.pipelines.translation.alignment import best
+    from landmark.tasks.translation.alignment import best
 
     winner = best(trials)
     if as_json:

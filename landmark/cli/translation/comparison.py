@@ -11,9 +11,9 @@ from landmark.cli.options import Beam, Device, Json, To
 from landmark.cli.translation.sentences import Reference, Source, check_sentences, read_sets
 
 if TYPE_CHECKING:
-    from landmark.pipelines.translation.alignment import AttentionChoice
-    from landmark.pipelines.translation.size import SizedScore
-    from landmark.pipelines.translation.translation import TranslationPipeline
+    from landmark.tasks.translation.alignment import AttentionChoice
+    from landmark.tasks.translation.pipeline import TranslationPipeline
+    from landmark.tasks.translation.size import SizedScore
 
 Runs = Annotated[list[Path], typer.Argument(help="Run directories of translators.")]
 Split = Annotated[str | None, typer.Option(help="A split of the runs' own data; default: test.")]
@@ -34,9 +34,9 @@ def alignments(
 ) -> None:
     """Draw where each run looks while it translates a sentence; print error rates if known."""
     from landmark.core.errors import UserError
-    from landmark.pipelines.translation.alignment import align_pairs, default_choice
     from landmark.plots.alignment import save_alignments
     from landmark.plots.figure import check_figure
+    from landmark.tasks.translation.alignment import align_pairs, default_choice
 
     if target is not None and source is None:
         raise UserError("--target needs --source")
@@ -73,9 +73,9 @@ def exposure(
     device: Device = "auto",
 ) -> None:
     """Draw how often the next token is right after the right words, and after a run's own."""
-    from landmark.pipelines.translation.exposure import measure_pairs
     from landmark.plots.exposure import save_exposure
     from landmark.plots.figure import check_figure
+    from landmark.tasks.translation.exposure import measure_pairs
 
     splits = [split] if split else None
     check_sentences(splits, source, reference)
@@ -115,9 +115,9 @@ def sizes(
     """Draw how good translators are against how many parameters they have, network by network."""
     from landmark.cli.tally import Tally
     from landmark.core.errors import UserError
-    from landmark.pipelines.translation.size import check_same_data, score_sizes
     from landmark.plots.figure import check_figure
     from landmark.plots.size import save_sizes
+    from landmark.tasks.translation.size import check_same_data, score_sizes
 
     if len(runs) < 2:
         raise UserError(f"{runs[0]}: sizes compares runs: give at least two")
@@ -165,7 +165,7 @@ def _print_sizes(scored: "list[SizedScore]") -> None:
 def _load(runs: list[Path], device: str) -> "list[tuple[str, TranslationPipeline]]":
     """The runs by name, or by path where two have one name; each once."""
     from landmark.core.errors import UserError
-    from landmark.pipelines.loading import load
+    from landmark.tasks.loading import load
 
     places, names = [run.resolve() for run in runs], [run.name for run in runs]
     loaded = []
@@ -190,7 +190,7 @@ def _example(pipeline: "TranslationPipeline") -> tuple[str, str | None]:
 
 def _error_rate(pipeline: "TranslationPipeline", choice: "AttentionChoice") -> float | None:
     """Against gold alignments of test sentences; the choice was made on others."""
-    from landmark.pipelines.translation.alignment import GOLD_PAIRS, gold_pairs, try_choices
+    from landmark.tasks.translation.alignment import GOLD_PAIRS, gold_pairs, try_choices
 
     if pipeline.config.data.corpus != "embedded":
         return None

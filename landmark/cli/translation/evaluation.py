@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from landmark.cli.tally import Tally
     from landmark.data.translation.parallel_text import Pair
     from landmark.metrics.translation import Comparison, LengthBin
-    from landmark.pipelines.translation.evaluation import Evaluation
-    from landmark.pipelines.translation.translation import TranslationPipeline
+    from landmark.tasks.translation.evaluation import Evaluation
+    from landmark.tasks.translation.pipeline import TranslationPipeline
 
 TESTS = {"bootstrap": "paired bootstrap", "randomization": "approximate randomization"}
 
@@ -46,7 +46,7 @@ class Options:
 
 def evaluate_translator(run: Path, options: Options) -> None:
     """Score a run's translations, beside those of others."""
-    from landmark.pipelines.loading import load
+    from landmark.tasks.loading import load
 
     others, output, by_length = options.against or [], options.output, options.by_length
     given = options.split, options.source, options.reference
@@ -107,7 +107,7 @@ def _check_figure(path: Path) -> None:
 
 def _joins(words: Sequence[str]) -> list[int]:
     """The numbers that `2` and `2-6` stand for."""
-    from landmark.pipelines.translation.evaluation import LARGEST_JOIN
+    from landmark.tasks.translation.evaluation import LARGEST_JOIN
 
     counts: list[int] = []
     for word in words:
@@ -121,7 +121,7 @@ def _joins(words: Sequence[str]) -> list[int]:
 
 def _joined(sets: "dict[str, list[Pair]]", joins: Sequence[int]) -> "dict[str, list[Pair]]":
     """Each set once for every number of sentences to join."""
-    from landmark.pipelines.translation.evaluation import join_pairs
+    from landmark.tasks.translation.evaluation import join_pairs
 
     return {
         name if count == 1 else f"{name} ({count} joined)": join_pairs(pairs, count)
@@ -139,8 +139,8 @@ def _score_systems(
 ) -> list[System]:
     """Translate all sets with every run (or read what others made of them), and score."""
     from landmark.cli.tally import Tally
-    from landmark.pipelines.loading import load
-    from landmark.pipelines.translation.evaluation import read_translations
+    from landmark.tasks.loading import load
+    from landmark.tasks.translation.evaluation import read_translations
 
     sources = [pair[0] for pairs in sets.values() for pair in pairs]
     form = pipeline.target_form(options.language)
@@ -173,7 +173,7 @@ def _translate(
     tally: "Tally",
 ) -> tuple[list[str], list[str]]:
     """What a run makes of the sources: as text, and in the form that is scored."""
-    from landmark.pipelines.translation.evaluation import scored_form, translate_all
+    from landmark.tasks.translation.evaluation import scored_form, translate_all
 
     chosen = options.beam, options.length_penalty, options.language
     found = translate_all(speaker, sources, *chosen, tally.advance)
@@ -189,7 +189,7 @@ def _score_sets(
     options: Options,
 ) -> "list[Evaluation]":
     """Scores of each set; the translations of all sets follow each other."""
-    from landmark.pipelines.translation.evaluation import score
+    from landmark.tasks.translation.evaluation import score
 
     results, start = [], 0
     for title, pairs in sets.items():

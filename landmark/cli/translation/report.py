@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from landmark.metrics.translation import Comparison, LengthBin, Score
-    from landmark.pipelines.translation.evaluation import Evaluation
-    from landmark.pipelines.translation.translation import TranslationPipeline
+    from landmark.tasks.translation.evaluation import Evaluation
+    from landmark.tasks.translation.pipeline import TranslationPipeline
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import typer
 from landmark.cli.options import Checkpoint, Device, Json, RunFolder, To
 
 if TYPE_CHECKING:
-    from landmark.pipelines.translation.scoring import PairScore
+    from landmark.tasks.translation.scoring import PairScore
 
 STANDARD_INPUT = Path("/dev/stdin")
 
@@ -35,8 +35,8 @@ def score(
     from landmark.cli.tally import Tally
     from landmark.core.errors import UserError
     from landmark.data.translation.parallel_text import read_pairs
-    from landmark.pipelines.loading import load
-    from landmark.pipelines.translation.scoring import score_pairs
+    from landmark.tasks.loading import load
+    from landmark.tasks.translation.scoring import score_pairs
 
     if target and not source:
         raise UserError("--target needs --source, the sentences that were translated")

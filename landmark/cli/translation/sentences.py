@@ -10,7 +10,7 @@ from landmark.core.errors import UserError
 
 if TYPE_CHECKING:
     from landmark.data.translation.parallel_text import Pair
-    from landmark.pipelines.translation.translation import TranslationPipeline
+    from landmark.tasks.translation.pipeline import TranslationPipeline
 
 Source = Annotated[
     Path | None, typer.Option(help="Sentences to translate (or a .tsv of both sides) …")
@@ -38,7 +38,7 @@ def read_sets(
 ) -> "dict[str, list[Pair]]":
     """The pairs by the names of their sets; if nothing is given, those of `test`."""
     from landmark.data.translation.parallel_text import read_pairs
-    from landmark.pipelines.translation.evaluation import split_pairs
+    from landmark.tasks.translation.evaluation import split_pairs
 
     if source:
         targets = [str(reference)] if reference else []

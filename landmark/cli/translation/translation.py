@@ -25,8 +25,8 @@ from landmark.core.errors import UserError
 
 if TYPE_CHECKING:
     from landmark.decoding.stepwise import SamplingConfig
-    from landmark.pipelines.translation.document import Paragraph
-    from landmark.pipelines.translation.translation import (
+    from landmark.tasks.translation.document import Paragraph
+    from landmark.tasks.translation.pipeline import (
         AttentionMap,
         Translation,
         TranslationPipeline,
@@ -75,8 +75,8 @@ def translate(
     device: Device = "auto",
 ) -> None:
     """Translate sentences, a file, or stdin to stdout line by line."""
-    from landmark.pipelines.loading import load
-    from landmark.pipelines.translation.glossary import Glossary
+    from landmark.tasks.loading import load
+    from landmark.tasks.translation.glossary import Glossary
 
     _check_places(texts or [], file, output, resume, attention)
     _check_ensemble(texts or [], ensemble or [])
@@ -121,7 +121,7 @@ class Job:
         return 1 if self.as_json else self.options["n_best"]
 
     def translate(self, lines: list[str], first: int) -> "Sequence[Translation | Paragraph]":
-        from landmark.pipelines.translation.document import translate_paragraphs
+        from landmark.tasks.translation.document import translate_paragraphs
 
         options = {"first_number": first, "place": self._sentence, **self.options}
         if self.document:
@@ -145,7 +145,7 @@ class Job:
 
     def _warnings(self, result: "Translation | Paragraph") -> Iterator[str]:
         """What a reader of a translation should know, a line each."""
-        from landmark.pipelines.translation.document import Paragraph
+        from landmark.tasks.translation.document import Paragraph
 
         if result.unknown_words:
             yield f"never seen in training: {', '.join(result.unknown_words)}"
@@ -327,7 +327,7 @@ def _decode(line: bytes, number: int) -> str:
 
 def _lines(result: "Translation | Paragraph", n_best: int, as_json: bool) -> list[str]:
     """What is printed of one translation."""
-    from landmark.pipelines.translation.document import Paragraph
+    from landmark.tasks.translation.document import Paragraph
 
     if isinstance(result, Paragraph):
         if not as_json:

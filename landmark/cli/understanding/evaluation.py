@@ -13,7 +13,7 @@ from landmark.core.errors import UserError
 if TYPE_CHECKING:
     from landmark.data.understanding.example import Example
     from landmark.metrics.understanding import Score
-    from landmark.pipelines.understanding import Evaluation, UnderstandingPipeline
+    from landmark.tasks.understanding.pipeline import Evaluation, UnderstandingPipeline
 
 
 def evaluate_understanding(
@@ -26,7 +26,7 @@ def evaluate_understanding(
     device: str,
 ) -> None:
     """Score a run on examples it has never seen."""
-    from landmark.pipelines.loading import load
+    from landmark.tasks.loading import load
 
     if splits and files:
         raise UserError("give --split or --file, not both")

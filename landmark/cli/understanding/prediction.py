@@ -10,7 +10,7 @@ from landmark.cli.options import Checkpoint, Device, Json, RunFolder
 
 if TYPE_CHECKING:
     from landmark.data.understanding.example import Example
-    from landmark.pipelines.understanding import Prediction
+    from landmark.tasks.understanding.pipeline import Prediction
 
 
 def predict(
@@ -32,7 +32,7 @@ def predict(
 ) -> None:
     """Label texts, tag words or answer questions with a run that was fine-tuned for it."""
     from landmark.core.errors import UserError
-    from landmark.pipelines.loading import load
+    from landmark.tasks.loading import load
 
     if bool(texts) == bool(file):
         raise UserError("give texts or --file, one of the two")

@@ -172,3 +172,13 @@ def _check_empty(collection: Collection, root: PurePosixPath, names: Sequence[st
         where = ", ".join(collection.place(str(root / name)) for name in empty[:_SHOWN])
         more = f" and {len(empty) - _SHOWN} more" if len(empty) > _SHOWN else ""
         raise UserError(f"{where}{more}: holds no images: put some there, or remove the folder")
+
+
+def list_images(folder: Path) -> list[Path]:
+    """The image files below a folder, by name."""
+    if not folder.is_dir():
+        raise UserError(f"{folder}: is no folder of images")
+    found = sorted(p for p in folder.rglob("*") if p.suffix.lower() in SUFFIXES and p.is_file())
+    if not found:
+        raise UserError(f"{folder}: holds no images")
+    return found

@@ -7,8 +7,8 @@ import torch
 
 from landmark.models.image import ImageNetwork, ImageNetworkConfig
 from landmark.probes.anatomy import Anatomy, dissect
-from landmark.recipes.catalog import NETWORKS, Network, System, load_catalog, system_of
-from landmark.recipes.image_classification.published import (
+from landmark.tasks.catalog import NETWORKS, Network, System, load_catalog, system_of
+from landmark.tasks.image_classification.published import (
     ERRORS,
     MACS,
     TABLES,

@@ -21,9 +21,9 @@ from landmark.data.running_text.character import (
 )
 from landmark.data.running_text.wordpiece import SPECIAL, WordPieceTokenizer
 from landmark.data.text_file import is_valid
-from landmark.pipelines.filling import FillingPipeline
-from landmark.pipelines.generation import GenerationPipeline
-from landmark.pipelines.loading import load
+from landmark.tasks.language_model.pipeline import GenerationPipeline
+from landmark.tasks.loading import load
+from landmark.tasks.masked_language_model.pipeline import FillingPipeline
 
 Vocabulary = TextTokenizer | WordPieceTokenizer
 Span = tuple[int, int]

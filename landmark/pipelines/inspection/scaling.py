@@ -19,8 +19,8 @@ from landmark.engine.run import Run, training_minutes
 from landmark.metrics.power_law import Fit, fit_power_law
 from landmark.models.transformer.gpt import GPTConfig
 from landmark.pipelines.inspection.loss import loss_points
-from landmark.recipes.language_model import build_model
-from landmark.recipes.training import load_config
+from landmark.tasks.language_model.run import build_model
+from landmark.tasks.training import load_config
 
 FEWEST = 3
 _EARLY = 0.1  # of the tokens, that no law is fitted to

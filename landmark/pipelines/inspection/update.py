@@ -13,8 +13,8 @@ from landmark.engine.run import RECIPE
 from landmark.engine.session import build_trainer
 from landmark.engine.trainer import Report
 from landmark.probes.descent.update import LayerUpdates, UpdateWatch
-from landmark.recipes.catalog import TASKS
-from landmark.recipes.training import prepare_task, resolve
+from landmark.tasks.task import task_named
+from landmark.tasks.training import prepare_task, resolve
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,7 +42,7 @@ def watch_training(
     device = choose_device(config.device)
     set_threads(config.threads)
     with tempfile.TemporaryDirectory() as name:
-        folder, task = Path(name), TASKS[config.task]
+        folder, task = Path(name), task_named(config.task)
         config = prepare_task(config, folder, _shortened(report, steps))
         assembly = dataclasses.replace(task.assemble(config, folder, device), validation=None)
         trainer = build_trainer(config, assembly, device)

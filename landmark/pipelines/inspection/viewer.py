@@ -13,8 +13,8 @@ from landmark.core.registry import nearest
 from landmark.data.images.decoding import Fitting, Pixels, read_image
 from landmark.data.images.form import ImageForm, as_tensor, middle
 from landmark.models.image import ImageNetwork
-from landmark.pipelines.image.classification import ClassificationPipeline
-from landmark.pipelines.loading import load
+from landmark.tasks.image_classification.pipeline import ClassificationPipeline
+from landmark.tasks.loading import load
 
 _OF_THE_RUN = re.compile(r"(train|valid|test):(\d+)")
 

@@ -7,8 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from landmark.data.images.decoding import Pixels
-from landmark.pipelines.image.classification import Classified
 from landmark.plots.figure import save_figure
+from landmark.tasks.image_classification.pipeline import Classified
 
 _ACROSS = 4  # images in a row
 _RIGHT, _OTHER = "#d1495b", "#7ba5c9"

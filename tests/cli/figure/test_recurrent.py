@@ -9,7 +9,7 @@ from matplotlib.image import imread
 
 import landmark
 from landmark.probes import gradient
-from landmark.recipes.training import train
+from landmark.tasks.training import train
 
 LINES = ["one (two) three,\n", "  four; five;\n", 'six "seven eight"\n', "nine\n", "\n"]
 TEXT = "".join(LINES * 40)

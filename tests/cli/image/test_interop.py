@@ -8,7 +8,7 @@ import pytest
 import torch
 from PIL import Image
 
-from landmark.pipelines.loading import load
+from landmark.tasks.loading import load
 from tests.interop.foreign_network import built
 from tests.timm_beside import timm, torchvision
 

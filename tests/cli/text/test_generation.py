@@ -10,11 +10,11 @@ import sys
 import pytest
 
 import landmark
-import landmark.pipelines.generation
+import landmark.tasks.language_model.pipeline
 from landmark.data.running_text.character import load_tokenizer
 from landmark.data.shards import TokenStore
 from landmark.engine.run import Run
-from landmark.recipes.training import resolve
+from landmark.tasks.training import resolve
 
 TEXT = "".join(f"{n} green bottles hanging on the wall,\n" for n in range(99, 9, -1))
 SMALL = [
@@ -233,13 +233,15 @@ def test_texts_end_before_stop_strings(command, folder):
 
 def test_a_stop_string_may_be_the_end_of_a_line(command, folder, monkeypatch):
     seen = []
-    generate = landmark.pipelines.generation.GenerationPipeline.generate
+    generate = landmark.tasks.language_model.pipeline.GenerationPipeline.generate
 
     def noted(self, *words, **options):
         seen.extend(options["stop"])
         return generate(self, *words, **options)
 
-    monkeypatch.setattr(landmark.pipelines.generation.GenerationPipeline, "generate", noted)
+    monkeypatch.setattr(
+        landmark.tasks.language_model.pipeline.GenerationPipeline, "generate", noted
+    )
     stops = [r"\n", r"a\tb", r"\\n", r"C:\x", "\\"]
     words = [word for stop in stops for word in ("--stop", stop)]
     command("generate", folder / "run", "9", "--length", 2, *words)

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import landmark
-from landmark.pipelines.prompting import answer_questions, read_task
+from landmark.tasks.language_model.prompting import answer_questions, read_task
 
 TEXT = "".join(f"{n} green bottles hanging on the wall,\n" for n in range(99, 9, -1))
 SMALL = [

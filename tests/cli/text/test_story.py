@@ -7,7 +7,7 @@ import pytest
 import landmark
 import landmark.decoding.stepwise
 from landmark.cli.text.story import Story, Turn, newest_part
-from landmark.pipelines.generation import GenerationPipeline
+from landmark.tasks.language_model.pipeline import GenerationPipeline
 
 TEXT = "".join(f"{n} green bottles hanging on the wall,\n" for n in range(99, 9, -1))
 CONTEXT, LENGTH = 40, 12

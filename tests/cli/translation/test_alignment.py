@@ -5,8 +5,8 @@ import json
 import pytest
 
 import landmark
-from landmark.pipelines.translation import alignment
-from landmark.pipelines.translation.alignment import AttentionChoice, align_pairs
+from landmark.tasks.translation import alignment
+from landmark.tasks.translation.alignment import AttentionChoice, align_pairs
 
 
 @pytest.fixture(autouse=True)

@@ -4,8 +4,8 @@ import shutil
 import pytest
 
 import landmark
-from landmark.pipelines.translation.alignment import GOLD_PAIRS, gold_pairs, try_choices
-from landmark.recipes.training import train
+from landmark.tasks.training import train
+from landmark.tasks.translation.alignment import GOLD_PAIRS, gold_pairs, try_choices
 
 
 def test_alignments_of_two_kinds_of_networks_stand_side_by_side(
@@ -103,7 +103,7 @@ def test_sizes_are_scored_as_evaluate_does_and_drawn(
 
 
 def test_sizes_are_a_table(command, tiny_run, recurrent_run, tmp_path, monkeypatch):
-    monkeypatch.setattr("landmark.pipelines.translation.evaluation.EMBEDDED_TEST_PAIRS", 50)
+    monkeypatch.setattr("landmark.tasks.translation.evaluation.EMBEDDED_TEST_PAIRS", 50)
     picture = tmp_path / "sizes.png"
     words = ("figure", "sizes", "--beam", 1, "--output", picture)
     answer = command(*words, tiny_run, recurrent_run)

@@ -12,7 +12,7 @@ from sacrebleu.significance import PairedTest
 
 import landmark
 from landmark.data.embedded import corpus
-from landmark.pipelines.translation import evaluation
+from landmark.tasks.translation import evaluation
 
 DOG, CAT = "The dog sleeps.", "The cat sees a bird."
 

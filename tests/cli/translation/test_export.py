@@ -3,7 +3,7 @@ import shutil
 
 import pytest
 
-from landmark.recipes.training import train
+from landmark.tasks.training import train
 
 pytest.importorskip("ctranslate2")
 

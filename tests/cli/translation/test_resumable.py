@@ -15,8 +15,8 @@ from landmark.cli.translation import translation
 from landmark.cli.translation.resumable import ResumableFile
 from landmark.data import text_file
 from landmark.data.embedded import corpus
-from landmark.pipelines.translation.translation import Translation
-from landmark.recipes.training import train
+from landmark.tasks.training import train
+from landmark.tasks.translation.pipeline import Translation
 
 SENTENCES = [pair.source for pair in corpus.draw("train", 60)][:24]
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import landmark
-from landmark.pipelines.translation.scoring import score_pairs
+from landmark.tasks.translation.scoring import score_pairs
 
 
 @pytest.fixture

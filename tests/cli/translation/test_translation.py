@@ -14,7 +14,7 @@ from matplotlib.image import imread
 import landmark
 from landmark.data.embedded import corpus
 from landmark.data.tokenizer import SubwordTokenizer, TokenizerConfig
-from landmark.pipelines.translation import evaluation
+from landmark.tasks.translation import evaluation
 
 # Two short sentences whose words the tiny run has seen.
 DOG, CAT = sorted((pair.source for pair in corpus.draw("train", 50)), key=len)[:2]

@@ -7,8 +7,8 @@ import pytest
 
 import landmark
 from landmark.data.embedded import corpus
-from landmark.pipelines.translation import evaluation
-from landmark.recipes.training import train
+from landmark.tasks.training import train
+from landmark.tasks.translation import evaluation
 
 SENTENCES = sorted((pair.source for pair in corpus.draw("train", 50)), key=len)[:4]
 

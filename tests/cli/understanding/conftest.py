@@ -2,7 +2,7 @@
 
 import pytest
 
-from landmark.recipes.training import train
+from landmark.tasks.training import train
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from landmark.cli.understanding.evaluation import evaluate_understanding
 from landmark.core.errors import UserError
 from landmark.data.understanding.example import LabeledText
 from landmark.data.understanding.public import GLUE_DEV
-from landmark.pipelines.understanding import Evaluation
+from landmark.tasks.understanding.pipeline import Evaluation
 
 
 def test_a_run_is_scored_with_intervals(command, fine_tuned):
@@ -88,7 +88,7 @@ def test_sst2_is_scored_on_glues_development_set_or_says_that_it_is_not(
     monkeypatch, capsys, splits, downloads, said
 ):
     pipeline = Sst2Pipeline(splits, downloads)
-    monkeypatch.setattr("landmark.pipelines.loading.load", lambda *words, **options: pipeline)
+    monkeypatch.setattr("landmark.tasks.loading.load", lambda *words, **options: pipeline)
     evaluate_understanding("run", None, None, 0, False, None, "cpu")
     out, err = capsys.readouterr()
     assert "test: what test is\n" in out
@@ -99,6 +99,6 @@ def test_sst2_is_scored_on_glues_development_set_or_says_that_it_is_not(
 
 def test_glues_development_set_that_was_asked_for_must_be_there(monkeypatch):
     pipeline = Sst2Pipeline(["test"], downloads=False)
-    monkeypatch.setattr("landmark.pipelines.loading.load", lambda *words, **options: pipeline)
+    monkeypatch.setattr("landmark.tasks.loading.load", lambda *words, **options: pipeline)
     with pytest.raises(UserError, match="could not be downloaded"):
         evaluate_understanding("run", [GLUE_DEV], None, 0, False, None, "cpu")

@@ -13,9 +13,9 @@ from landmark.interop.huggingface.folder import read_config, read_weights
 from landmark.interop.huggingface.marian import read_translator, write_translator
 from landmark.layers.packing import Packing
 from landmark.models.transformer.translator import TransformerConfig, Translator
-from landmark.pipelines.huggingface.importing import import_model
-from landmark.pipelines.loading import load
-from landmark.pipelines.translation.exported import export_run
+from landmark.tasks.huggingface.importing import import_model
+from landmark.tasks.loading import load
+from landmark.tasks.translation.exports import export_run
 from tests.interop.huggingface.foreign import LINES, marian_folder, randomized
 
 SENTENCES = [*LINES[:3], "A dog.", ">>fra<< the quick brown fox"]

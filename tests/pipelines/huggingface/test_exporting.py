@@ -14,11 +14,11 @@ from landmark.interop.huggingface.export import write_model, write_translation_t
 from landmark.interop.huggingface.marian import write_translator
 from landmark.layers.packing import Packing
 from landmark.models.transformer.translator import TransformerConfig, Translator
-from landmark.pipelines.filling import FillingPipeline
-from landmark.pipelines.huggingface.importing import import_model
-from landmark.pipelines.loading import load
-from landmark.pipelines.translation.exported import export_run
-from landmark.recipes.training import load_config, train
+from landmark.tasks.huggingface.importing import import_model
+from landmark.tasks.loading import load
+from landmark.tasks.masked_language_model.pipeline import FillingPipeline
+from landmark.tasks.training import load_config, train
+from landmark.tasks.translation.exports import export_run
 from tests.interop.huggingface.foreign import (
     DIFFICULT,
     LINES,

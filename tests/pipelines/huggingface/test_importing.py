@@ -10,10 +10,10 @@ from safetensors.torch import load_file, save_file
 
 from landmark.core.errors import UserError
 from landmark.engine.run import Run
-from landmark.pipelines.filling import FillingPipeline
-from landmark.pipelines.huggingface.importing import import_model
-from landmark.pipelines.loading import load
-from landmark.recipes.training import check_assets, load_config
+from landmark.tasks.huggingface.importing import import_model
+from landmark.tasks.loading import load
+from landmark.tasks.masked_language_model.pipeline import FillingPipeline
+from landmark.tasks.training import check_assets, load_config
 from tests.interop.huggingface.foreign import (
     bert_folder,
     byte_level,

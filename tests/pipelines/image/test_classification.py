@@ -11,8 +11,8 @@ from landmark.data.images.form import FILE, ImageForm
 from landmark.engine.run import Run
 from landmark.engine.session import load_player
 from landmark.models.vision import build_network
-from landmark.pipelines.loading import load
-from landmark.recipes.training import load_config
+from landmark.tasks.loading import load
+from landmark.tasks.training import load_config
 
 
 @pytest.fixture(scope="module")

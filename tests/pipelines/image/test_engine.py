@@ -11,7 +11,7 @@ from landmark.models.convolutional.resnet import ResNetConfig
 from landmark.models.convolutional.vgg import VGGConfig
 from landmark.models.transformer.vit import ViTConfig
 from landmark.models.vision import build_network
-from landmark.pipelines.image.engine import OnnxEngine, TorchEngine
+from landmark.tasks.image_classification.engine import OnnxEngine, TorchEngine
 from tests.interop.foreign_network import randomise
 
 NETWORKS = {

@@ -14,10 +14,10 @@ from landmark.interop.image_network import Family
 from landmark.interop.torchvision import resnet_names
 from landmark.models.convolutional.resnet import ResNetConfig
 from landmark.models.vision import build_network
-from landmark.pipelines.image.exported import export_network, load_onnx
-from landmark.pipelines.image.importing import import_network
-from landmark.pipelines.loading import load
-from landmark.recipes.training import load_config
+from landmark.tasks.image_classification.exports import export_network, load_onnx
+from landmark.tasks.image_classification.imports import import_network
+from landmark.tasks.loading import load
+from landmark.tasks.training import load_config
 from tests.interop.foreign_network import randomise
 
 pytest.importorskip("onnxruntime")

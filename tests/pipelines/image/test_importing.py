@@ -17,10 +17,10 @@ from landmark.interop.torchvision import WEIGHTS, PublishedWeights, resnet_names
 from landmark.models.convolutional.resnet import ResNetConfig
 from landmark.models.transformer.vit import ViTConfig
 from landmark.models.vision import build_network
-from landmark.pipelines.image import importing
-from landmark.pipelines.image.importing import Preparation, import_network, read_labels
-from landmark.pipelines.loading import load
-from landmark.recipes.training import load_config, train
+from landmark.tasks.image_classification import imports as importing
+from landmark.tasks.image_classification.imports import Preparation, import_network, read_labels
+from landmark.tasks.loading import load
+from landmark.tasks.training import load_config, train
 from tests.interop.foreign_network import randomise
 from tests.torchvision_beside import torchvision
 

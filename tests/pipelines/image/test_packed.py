@@ -11,8 +11,8 @@ from landmark.models.convolutional.googlenet import GoogLeNetConfig
 from landmark.models.convolutional.resnet import ResNetConfig
 from landmark.models.transformer.vit import ViTConfig
 from landmark.models.vision import _NETWORKS, build_network, lay_out
-from landmark.pipelines.image import packed
-from landmark.pipelines.image.packed import (
+from landmark.tasks.image_classification import packed
+from landmark.tasks.image_classification.packed import (
     PackedConvolution,
     PackedLinear,
     PackedResidualBlock,

@@ -4,9 +4,13 @@ import numpy as np
 import pytest
 
 from landmark.core.errors import UserError
-from landmark.pipelines.image import similarity
-from landmark.pipelines.image.similarity import find_similar, folder_features, list_images
-from landmark.pipelines.loading import load
+from landmark.tasks.image_classification import similarity
+from landmark.tasks.image_classification.similarity import (
+    find_similar,
+    folder_features,
+    list_images,
+)
+from landmark.tasks.loading import load
 
 
 @pytest.fixture

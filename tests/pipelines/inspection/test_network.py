@@ -2,7 +2,7 @@ import pytest
 
 from landmark.core.errors import UserError
 from landmark.pipelines.inspection.network import count_network, count_reported, image_shape
-from landmark.recipes.image_classification.published import ERRORS
+from landmark.tasks.image_classification.published import ERRORS
 
 
 def test_shapes_are_written_as_papers_do():

@@ -8,8 +8,9 @@ from landmark.core.errors import UserError
 from landmark.data.embedded import corpus
 from landmark.data.translation.text_form import TextForm
 from landmark.metrics.alignment import score_alignments
-from landmark.pipelines.translation import alignment
-from landmark.pipelines.translation.alignment import (
+from landmark.probes.alignment import words_of_tokens
+from landmark.tasks.translation import alignment
+from landmark.tasks.translation.alignment import (
     AttentionChoice,
     align_pairs,
     best,
@@ -18,7 +19,6 @@ from landmark.pipelines.translation.alignment import (
     gold_pairs,
     try_choices,
 )
-from landmark.probes.alignment import words_of_tokens
 
 CHOICE = AttentionChoice(1, 2, False)
 

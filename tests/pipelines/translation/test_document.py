@@ -6,7 +6,7 @@ import pytest
 import landmark
 from landmark.data.embedded import corpus
 from landmark.decoding.stepwise import SamplingConfig
-from landmark.pipelines.translation.document import translate_paragraphs
+from landmark.tasks.translation.document import translate_paragraphs
 
 SENTENCES = sorted((pair.source for pair in corpus.draw("train", 50)), key=len)[:8]
 LINES = [" ".join(SENTENCES[:3]), "", " ".join(SENTENCES[3:5]), SENTENCES[0], SENTENCES[5]]

@@ -6,8 +6,8 @@ from landmark.decoding.request import Request
 from landmark.decoding.stepwise import SamplingConfig
 from landmark.layers.packing import Packing
 from landmark.models.transformer.translator import TransformerConfig, Translator
-from landmark.pipelines.translation import engine as engines
-from landmark.pipelines.translation.engine import TorchEngine
+from landmark.tasks.translation import engine as engines
+from landmark.tasks.translation.engine import TorchEngine
 
 VOCABULARY, BEGIN, END = 20, 1, 2
 CPU = torch.device("cpu")

@@ -4,14 +4,14 @@ import landmark
 from landmark.core.errors import UserError
 from landmark.data.embedded import corpus
 from landmark.metrics.translation import score_translations
-from landmark.pipelines.translation import evaluation
-from landmark.pipelines.translation.evaluation import (
+from landmark.tasks.training import train
+from landmark.tasks.translation import evaluation
+from landmark.tasks.translation.evaluation import (
     evaluate,
     join_pairs,
     read_translations,
     split_pairs,
 )
-from landmark.recipes.training import train
 
 
 @pytest.fixture(scope="module")

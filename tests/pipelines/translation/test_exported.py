@@ -15,10 +15,10 @@ from landmark.decoding.stepwise import SamplingConfig
 from landmark.interop.ctranslate2 import save_ctranslate2
 from landmark.interop.onnx import save_onnx
 from landmark.models.transformer.translator import TransformerConfig, Translator
-from landmark.pipelines.loading import load
-from landmark.pipelines.translation import exported
-from landmark.pipelines.translation.engine import TorchEngine
-from landmark.pipelines.translation.exported import (
+from landmark.tasks.loading import load
+from landmark.tasks.translation import exports as exported
+from landmark.tasks.translation.engine import TorchEngine
+from landmark.tasks.translation.exports import (
     CTranslate2Engine,
     OnnxEngine,
     export_run,

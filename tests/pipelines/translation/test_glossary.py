@@ -1,7 +1,7 @@
 import pytest
 
 from landmark.core.errors import UserError
-from landmark.pipelines.translation.glossary import Glossary
+from landmark.tasks.translation.glossary import Glossary
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from landmark.data.embedded import corpus
 from landmark.data.translation.pairs import pack_sources
 from landmark.decoding.request import Request
 from landmark.layers.packing import Packing
-from landmark.pipelines.translation import scoring
-from landmark.pipelines.translation.scoring import score_pairs, score_tokens
+from landmark.tasks.translation import scoring
+from landmark.tasks.translation.scoring import score_pairs, score_tokens
 
 
 @pytest.fixture(scope="module", params=["tiny_run", "recurrent_run"])

@@ -8,8 +8,8 @@ import landmark
 from landmark.core.errors import UserError
 from landmark.data.embedded import corpus
 from landmark.metrics.translation import score_translations
-from landmark.pipelines.translation.size import check_same_data, score_sizes
-from landmark.recipes.training import train
+from landmark.tasks.training import train
+from landmark.tasks.translation.size import check_same_data, score_sizes
 
 VOCABULARY = 500
 

@@ -10,7 +10,7 @@ from landmark.data.translation.pairs import pack_sources
 from landmark.decoding.speaker import Hypothesis
 from landmark.decoding.stepwise import SamplingConfig
 from landmark.layers.packing import Packing
-from landmark.pipelines.translation import engine
+from landmark.tasks.translation import engine
 
 TEXTS = sorted((pair.source for pair in corpus.draw("train", 50)), key=len)[:8]
 

@@ -5,9 +5,9 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from landmark.pipelines.image.classification import Classified, Guess
 from landmark.plots.image import classified
 from landmark.plots.image.classified import save_classified, save_similar
+from landmark.tasks.image_classification.pipeline import Classified, Guess
 
 RANDOM = np.random.default_rng(1)
 GREY, COLOUR = RANDOM.integers(0, 256, (6, 5, 1)), RANDOM.integers(0, 256, (4, 4, 3))

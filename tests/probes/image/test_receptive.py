@@ -9,7 +9,7 @@ from landmark.probes.image.receptive import (
     reached,
     receptive_fields,
 )
-from landmark.recipes.catalog import NETWORKS, load_catalog
+from landmark.tasks.catalog import NETWORKS, load_catalog
 
 
 def fields(*layers, size=64, channels=1):

@@ -1,8 +1,8 @@
 import landmark
 from landmark.data.images.form import ImageForm
 from landmark.data.loader import Place
-from landmark.recipes.adam.autoencoder import assemble
-from landmark.recipes.training import load_config
+from landmark.tasks.autoencoding.run import assemble
+from landmark.tasks.training import load_config
 
 SMALL = [
     "data.corpus=digits",

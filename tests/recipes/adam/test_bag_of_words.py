@@ -9,7 +9,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 import landmark
 from landmark.core.errors import UserError
 from landmark.engine.checkpoint import load_tensors
-from landmark.recipes.training import resolve
+from landmark.tasks.training import resolve
 
 WORDS = ["good", "bad", "fine", "dull", "film", "story", "very", "not", "a", "the"]
 

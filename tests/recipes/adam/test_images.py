@@ -4,7 +4,7 @@ import pytest
 
 from landmark.racing.entry import enter_recipe
 from landmark.racing.race import hold_race
-from landmark.recipes.training import resolve
+from landmark.tasks.training import resolve
 
 
 def test_l_bfgs_and_adam_race_on_the_digits(tmp_path):

@@ -3,9 +3,9 @@ from itertools import pairwise
 
 import pytest
 
-from landmark.recipes.adam.race import RACES, Race, Racer
-from landmark.recipes.catalog import RECIPES, load_catalog
-from landmark.recipes.training import resolve
+from landmark.racing.races import RACES, Race, Racer
+from landmark.tasks.catalog import RECIPES, load_catalog
+from landmark.tasks.training import resolve
 
 load_catalog()
 

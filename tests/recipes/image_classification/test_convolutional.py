@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from landmark.pipelines.inspection.network import count_network
-from landmark.recipes.catalog import NETWORKS, load_catalog
-from landmark.recipes.image_classification.published import MACS
+from landmark.tasks.catalog import NETWORKS, load_catalog
+from landmark.tasks.image_classification.published import MACS
 from tests.torchvision_beside import torchvision
 
 load_catalog()

@@ -7,8 +7,8 @@ from landmark.engine.checkpoint import load_tensors
 from landmark.engine.run import Run
 from landmark.engine.session import MODEL, load_player
 from landmark.models.convolutional.lenet import LeNet, LeNetConfig
-from landmark.recipes.image_classification.fine_tuning import rate_share
-from landmark.recipes.training import load_config, train
+from landmark.tasks.image_classification.fine_tuning import rate_share
+from landmark.tasks.training import load_config, train
 
 FEW = [
     "trainer.max_steps=2",

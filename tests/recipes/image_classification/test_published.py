@@ -4,8 +4,8 @@ import pytest
 
 from landmark.models.convolutional import resnet
 from landmark.pipelines.inspection.network import count_network
-from landmark.recipes.catalog import NETWORKS, load_catalog
-from landmark.recipes.image_classification.published import ERRORS, MACS, TABLES
+from landmark.tasks.catalog import NETWORKS, load_catalog
+from landmark.tasks.image_classification.published import ERRORS, MACS, TABLES
 
 load_catalog()
 

@@ -8,10 +8,10 @@ from landmark.core.errors import UserError
 from landmark.engine.run import Run
 from landmark.engine.session import load_player
 from landmark.models.vision import build_network
-from landmark.recipes.catalog import RECIPES, load_catalog
-from landmark.recipes.image_classification import ImageClassificationRun
-from landmark.recipes.image_classification import run as run_module
-from landmark.recipes.training import load_config, resolve, train
+from landmark.tasks.catalog import RECIPES, load_catalog
+from landmark.tasks.image_classification import run as run_module
+from landmark.tasks.image_classification.run import ImageClassificationRun
+from landmark.tasks.training import load_config, resolve, train
 
 load_catalog()
 FEW = [
@@ -117,7 +117,7 @@ def test_its_steps_are_those_of_plain_torch(tmp_path):
     settings += ["schedule.warmup_steps=0", "batches.size=20", "data.limit=20"]
     run = train("lenet5-digits", tmp_path / "run", settings)
     config = load_config(run)
-    from landmark.recipes.image_classification.run import assemble
+    from landmark.tasks.image_classification.run import assemble
 
     parts = assemble(config, run.folder, torch.device("cpu"))
     torch.manual_seed(config.seed)

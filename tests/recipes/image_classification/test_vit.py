@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from landmark.probes.anatomy import dissect
-from landmark.recipes.catalog import NETWORKS, load_catalog, system_of
+from landmark.tasks.catalog import NETWORKS, load_catalog, system_of
 
 load_catalog()
 SHAPES = {

@@ -111,7 +111,7 @@ def _open(
     import torch
 
     from landmark.pipelines.inspection.viewer import open_viewer, read_picture
-    from landmark.recipes.catalog import NETWORKS, load_catalog
+    from landmark.tasks.catalog import NETWORKS, load_catalog
 
     if Path(network).is_dir():
         viewer = open_viewer(Path(network), checkpoint, "cpu")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from landmark.recipes.training import train
+from landmark.tasks.training import train
 
 _SHORT = ["trainer.max_steps=2", "trainer.validate_every=2", "data.limit=64", "threads=1"]
 

@@ -1,0 +1,45 @@
+"""`landmark figure NAME`: one piece of code that computes, saves and prints every figure."""
+
+import json
+from typing import Any
+
+import typer
+
+from landmark.cli.flags import command, flags_of, parameter, read_options
+from landmark.cli.options import JsonSwitch
+from landmark.figures import every_figure
+from landmark.tasks.card import FigureEntry, resolve
+
+
+def build_app() -> typer.Typer:
+    """A command a figure."""
+    app = typer.Typer(help="Draw what happens inside networks.", rich_markup_mode=None)
+    app.callback()(_about)
+    for name, entry in every_figure().items():
+        app.command(name)(_command(entry))
+    return app
+
+
+def _about() -> None:
+    """Draw what happens inside networks."""
+
+
+def _command(entry: FigureEntry) -> Any:
+    module = resolve(entry.module)
+    flags = flags_of(module.Options)
+
+    def draw(given: dict[str, Any]) -> None:
+        from landmark.cli.progress import showing
+        from landmark.figures.figure import make_figure
+
+        as_json = given.pop("as_json", False)
+        options = read_options(module.Options, given)
+        with showing() as report:
+            drawn = make_figure(entry.name, module, options, report)
+        if as_json:
+            print(json.dumps(drawn.json(), ensure_ascii=False))
+        else:
+            print("\n".join(drawn.lines()))
+
+    switch = parameter("as_json", JsonSwitch)
+    return command(draw, entry.name, entry.help, flags.values(), [switch])

@@ -1,1 +1,0 @@
-"""Commands for runs that name what is in an image."""

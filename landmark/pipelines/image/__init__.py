@@ -1,1 +1,0 @@
-"""Runs that name what is in an image, ready to use."""

@@ -1,1 +1,0 @@
-"""A loaded translator: translate, search engines, documents, glossaries, scores, alignments."""

@@ -1,1 +1,0 @@
-"""Complete runs: where the parts meet. One function is one recipe."""

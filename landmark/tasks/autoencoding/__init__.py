@@ -1,0 +1,1 @@
+"""Autoencoders: images compressed and reconstructed."""

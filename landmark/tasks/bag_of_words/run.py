@@ -1,0 +1,139 @@
+"""Logistic regression on bags of words: its run, and Adam's race on sparse features."""
+
+import dataclasses
+import math
+from pathlib import Path
+from typing import Annotated, Literal
+
+import torch
+from pydantic import Field, model_validator
+
+from landmark.core.configuration import settings
+from landmark.core.errors import UserError
+from landmark.data.understanding.bag_of_words import FILE, BagSamples, WordList
+from landmark.data.understanding.corpus import (
+    Labels,
+    TaskConfig,
+    data_digest,
+    load_examples,
+    prepare_examples,
+)
+from landmark.data.understanding.example import LabeledText
+from landmark.engine.settings import TrainerConfig, resolve_epochs
+from landmark.engine.trainer import Report
+from landmark.models.bag_of_words import BagOfWords, BagOfWordsConfig
+from landmark.objectives.bag_of_words import BagOfWordsObjective
+from landmark.tasks.assembly import assemble_one
+from landmark.tasks.catalog import recipe
+from landmark.tasks.image_classification.adam import FALLING, adam
+from landmark.tasks.task import Assembly, RunConfig, Task
+
+SPARSE_METHODS = ("sgd", "momentum", "averaged-momentum", "nesterov", "adagrad")
+"""Those that take sparse gradients."""
+
+
+@settings
+class BagBatchConfig:
+    """How texts are put together for one update."""
+
+    size: Annotated[int, Field(ge=1)] = 128
+    """Texts an update."""
+    workers: Annotated[int, Field(ge=0)] = 0
+    """Extra processes that prepare batches."""
+
+
+@settings
+class BagOfWordsRun(RunConfig):
+    """A complete training of a regression on bags of words."""
+
+    task: Literal["bag-of-words"] = "bag-of-words"
+    data: TaskConfig = dataclasses.field(default_factory=TaskConfig)
+    model: BagOfWordsConfig = dataclasses.field(default_factory=BagOfWordsConfig)
+    batches: BagBatchConfig = dataclasses.field(default_factory=BagBatchConfig)
+
+    @model_validator(mode="after")
+    def _goes_together(self) -> "BagOfWordsRun":
+        if self.data.kind != "classification":
+            raise ValueError(f"bags of words are for classification, not for {self.data.kind}")
+        if self.model.sparse and self.optimizer.name not in SPARSE_METHODS:
+            raise ValueError(
+                f"model.sparse: {self.optimizer.name} needs dense gradients: leave it out"
+            )
+        return self
+
+
+def prepare(config: BagOfWordsRun, folder: Path, report: Report) -> BagOfWordsRun:
+    """Labels, words and examples into the run folder."""
+    examples, valid_examples = prepare_examples(config.data, folder, report)
+    words = WordList.of(_examples(folder, "train"), config.model.vocab_size)
+    if not len(words):
+        raise UserError("the texts to train on have no words")
+    words.save(folder / FILE)
+    classes = len(Labels.load(folder / "labels.json").names)
+    batches = math.ceil(examples / config.batches.size)
+    trainer = resolve_epochs(config.trainer, batches)
+    counts = {"examples": examples, "valid_examples": valid_examples, "batches": batches}
+    report({"kind": "data", **counts, "max_steps": trainer.max_steps})
+    return dataclasses.replace(
+        config,
+        model=dataclasses.replace(config.model, vocab_size=len(words), classes=classes),
+        trainer=trainer,
+    )
+
+
+def _examples(folder: Path, split: str) -> list[LabeledText]:
+    found = load_examples(folder / "data", split, "classification")
+    return [example for example in found if isinstance(example, LabeledText)]
+
+
+def assemble(config: BagOfWordsRun, folder: Path, device: torch.device) -> Assembly:
+    """Regression, objective, optimiser and loaders of a prepared run."""
+    torch.manual_seed(config.seed)
+    model = BagOfWords(config.model).to(device)
+    words, labels = WordList.load(folder / FILE), Labels.load(folder / "labels.json")
+    training, validation = (
+        BagSamples(
+            _examples(folder, split),
+            words,
+            labels.names,
+            config.batches.size,
+            config.seed,
+            shuffle=split == "train",
+        )
+        for split in ("train", "valid")
+    )
+    return assemble_one(config, BagOfWordsObjective(model), training, validation)
+
+
+TASK = Task(
+    "bag-of-words",
+    BagOfWordsRun,
+    lambda config: data_digest(config.data),
+    prepare,
+    assemble,
+    prepared=(FILE, "labels.json", "data"),
+    assets=(FILE, "labels.json"),
+    resolved=("model.vocab_size", "model.classes", "trainer.max_steps"),
+)
+
+
+@recipe(
+    "race-bag-of-words",
+    system="adam",
+    summary="logistic regression on the words of SST-2, which stands in for IMDB: figure 1",
+)
+def race_bag_of_words() -> BagOfWordsRun:
+    return BagOfWordsRun(
+        data=TaskConfig(corpus="sst2", text="sentence"),
+        optimizer=adam(),
+        schedule=FALLING,
+        trainer=TrainerConfig(
+            epochs=45,
+            log_every=100,
+            validate_every=500,
+            checkpoint_every=500,
+            keep_last=1,
+            monitor="accuracy",
+            higher_is_better=True,
+        ),
+    )

@@ -1,0 +1,87 @@
+"""What there is: systems with their networks, and recipes, each by its exact name."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch import nn
+
+from landmark.core.registry import Registry
+from landmark.tasks.card import CARDS, resolve
+from landmark.tasks.task import RunConfig
+
+
+@dataclass(frozen=True)
+class Network:
+    """A named architecture that `landmark show` builds, counts and compares with its paper."""
+
+    name: str
+    build: Callable[[], nn.Module]
+    compute: Callable[[Any], Any]
+    """From the built module: one input's way through it, to count by."""
+    published_parameters: int | None = None
+    note: str = ""
+    auxiliary: tuple[str, ...] = ()
+    """Prefixes of parameters that only help training."""
+
+
+@dataclass(frozen=True)
+class System:
+    """A landmark: its paper and what we have of it."""
+
+    name: str
+    paper: str
+    year: int
+    task: str
+    networks: tuple[Network, ...] = ()
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A complete run by name."""
+
+    name: str
+    system: str
+    summary: str
+    build: Callable[[], RunConfig] = field(repr=False)
+
+
+SYSTEMS: Registry[System] = Registry("system")
+NETWORKS: Registry[Network] = Registry("network")
+RECIPES: Registry[Recipe] = Registry("recipe")
+
+
+def add_system(system: System) -> None:
+    """Register a system and its networks."""
+    SYSTEMS.add(system.name, system)
+    for network in system.networks:
+        NETWORKS.add(network.name, network)
+
+
+def recipe(
+    name: str, *, system: str, summary: str
+) -> Callable[[Callable[[], RunConfig]], Callable[[], RunConfig]]:
+    """Register the decorated function as the recipe of that name."""
+
+    def register(build: Callable[[], RunConfig]) -> Callable[[], RunConfig]:
+        RECIPES.add(name, Recipe(name, system, summary, build))
+        return build
+
+    return register
+
+
+def system_of(network: str) -> System:
+    """The system that a network belongs to."""
+    return next(s for s in SYSTEMS.values() if any(n.name == network for n in s.networks))
+
+
+_loaded: set[str] = set()
+
+
+def load_catalog() -> None:
+    """Import every module of the tasks that registers recipes, systems and networks."""
+    for card in CARDS.values():
+        if card.name not in _loaded:
+            _loaded.add(card.name)
+            for module in card.recipes:
+                resolve(module)

@@ -1,0 +1,262 @@
+"""Texts and words as vectors, from a BERT or a language model, and what lies nearest to one.
+
+A text's vector is made of those of its tokens at a layer; a word's is the mean of its pieces', as
+the text around it makes them. Words of the vocabulary by themselves have the vectors that the model
+reads them as.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from landmark.core.errors import UserError
+from landmark.core.runtime import choose_device
+from landmark.data.running_text.character import (
+    CharacterTokenizer,
+    TextTokenizer,
+    UnknownCharacterError,
+    load_tokenizer,
+)
+from landmark.data.running_text.wordpiece import Word, WordPieceTokenizer
+from landmark.data.text_file import is_valid
+from landmark.engine.checkpoint import load_module
+from landmark.engine.run import Run
+from landmark.engine.session import load_player
+from landmark.layers.packing import Packing
+from landmark.models.recurrent.language_model import RecurrentLanguageModel
+from landmark.models.transformer.bert import PretrainedBERT
+from landmark.tasks.language_model.run import LanguageModelRun, build_model
+from landmark.tasks.masked_language_model.run import MaskedLanguageModelRun
+from landmark.tasks.training import check_assets, load_config
+
+Pooling = Literal["mean", "first", "last", "pooled"]
+_TOGETHER = 32  # texts read at a time
+_WORD_MARKS = "Ġ "
+
+
+@dataclass(frozen=True)
+class WordVector:
+    """A word of a text, and its vector there."""
+
+    word: str
+    vector: NDArray[np.float32]
+
+
+class Neighbour(NamedTuple):
+    """Something near, and the cosine of the angle between."""
+
+    text: str
+    cosine: float
+
+
+def load_embedder(
+    run: str | Path, checkpoint: str | None = None, device: str = "auto"
+) -> "EmbeddingPipeline":
+    """Open a trained BERT or language model to get vectors from."""
+    opened = Run.open(Path(run))
+    config = load_config(opened)
+    if not isinstance(config, MaskedLanguageModelRun | LanguageModelRun):
+        raise UserError(
+            f"{run}: is a run of task {config.task!r}: vectors come from a language-model or a "
+            "masked-language-model"
+        )
+    check_assets(opened)
+    return EmbeddingPipeline(opened, config, checkpoint, device)
+
+
+class EmbeddingPipeline:
+    """A run's model and tokenizer, ready to make vectors."""
+
+    def __init__(
+        self,
+        run: Run,
+        config: MaskedLanguageModelRun | LanguageModelRun,
+        checkpoint: str | None,
+        device: str,
+    ) -> None:
+        self.run, self.config = run, config
+        self.device = choose_device(device)
+        path = run.folder / "tokenizer.json"
+        whole: nn.Module
+        self.tokenizer: WordPieceTokenizer | TextTokenizer
+        if isinstance(config, MaskedLanguageModelRun):
+            self.tokenizer, whole = WordPieceTokenizer.load(path), PretrainedBERT(config.model)
+        else:
+            self.tokenizer, whole = load_tokenizer(path), build_model(config.model)
+        if len(self.tokenizer) != config.model.vocab_size:
+            raise UserError(
+                f"{run.folder}: the vocabulary does not match: the model has "
+                f"{config.model.vocab_size} entries, tokenizer.json has {len(self.tokenizer)}"
+            )
+        self.checkpoint = run.find_checkpoint(checkpoint)
+        load_module(whole, load_player(self.checkpoint, "model"), self.checkpoint)
+        whole.eval().to(self.device)
+        self.model: Any = whole.bert if isinstance(whole, PretrainedBERT) else whole
+        self.longest: int | None = getattr(config.model, "max_length", None)
+
+    def embed(
+        self, texts: Sequence[str], *, pooling: Pooling = "mean", layer: int = -1
+    ) -> NDArray[np.float32]:
+        """A vector a text: the mean of its tokens, the first or last, or BERT's pooler. (B, D)
+
+        `layer`: 0 is what the first layer reads, -1 the model's own output.
+        """
+        if pooling == "pooled" and getattr(self.model, "pooler", None) is None:
+            raise UserError(f"{self.run.folder}: the model has no pooler: choose another pooling")
+        if pooling == "pooled" and layer != -1:
+            raise UserError("the pooler reads the last layer: leave out the layer")
+        rows = [self._encode(text, f"text {number}") for number, text in enumerate(texts, 1)]
+        vectors = [np.zeros((0, self.config.model.hidden_size), np.float32)]
+        for start in range(0, len(rows), _TOGETHER):
+            together = rows[start : start + _TOGETHER]
+            hidden, packing = self._read(together, layer)
+            vectors.append(self._pool(hidden, packing, pooling).float().cpu().numpy())
+        return np.concatenate(vectors)
+
+    def embed_words(self, text: str, *, layer: int = -1) -> list[WordVector]:
+        """The words of a text as they stand there; of characters, each is one."""
+        words = self._words(text)
+        tokens = [token for word in words for token in word.tokens]
+        framed = self._framed(tokens, text)
+        hidden, _ = self._read([framed], layer)
+        inside = hidden[1:-1] if len(framed) > len(tokens) else hidden
+        sizes = [len(word.tokens) for word in words]
+        return [
+            WordVector(word.text, part.mean(0).float().cpu().numpy())
+            for word, part in zip(words, inside.split(sizes), strict=True)
+        ]
+
+    def nearest_words(self, word: str, count: int = 10) -> list[Neighbour]:
+        """Words of the vocabulary whose own vectors are nearest to a word's."""
+        vectors = self.model.embedding.weight.detach().float().cpu().numpy()
+        tokens = [token for piece in self._words(word) for token in piece.tokens]
+        if not tokens:
+            raise UserError(f"{word!r}: there is no word in it")
+        names = self._vocabulary()
+        chosen = [number for number in names if number not in tokens]
+        found = nearest(vectors[tokens].mean(0), vectors[chosen], count)
+        return [Neighbour(names[chosen[place]], cosine) for place, cosine in found]
+
+    def nearest_texts(
+        self, text: str, texts: Sequence[str], count: int = 10, **options: Any
+    ) -> list[Neighbour]:
+        """Those of some texts that are nearest to one; options as for `embed`."""
+        vectors = self.embed([text, *texts], **options)
+        found = nearest(vectors[0], vectors[1:], count)
+        return [Neighbour(texts[place], cosine) for place, cosine in found]
+
+    def _vocabulary(self) -> dict[int, str]:
+        """The entries that are words (or, of characters, signs) by themselves."""
+        tokenizer = self.tokenizer
+        if isinstance(tokenizer, CharacterTokenizer):
+            return dict(enumerate(tokenizer.characters))
+        if isinstance(tokenizer, WordPieceTokenizer):
+            begins = [
+                int(number) for number in tokenizer.ordinary if not tokenizer.continues[number]
+            ]
+            named = {number: tokenizer.spell(number) for number in begins}
+        else:
+            pieces = (tokenizer.backend.id_to_token(number) for number in range(len(tokenizer)))
+            named = {
+                number: piece.lstrip(_WORD_MARKS)
+                for number, piece in enumerate(pieces)
+                if piece and piece[0] in _WORD_MARKS
+            }
+        return {number: name for number, name in named.items() if name.isalpha()}
+
+    def _words(self, text: str) -> list[Word]:
+        """The words of a text with their tokens."""
+        tokenizer = self.tokenizer
+        if isinstance(tokenizer, WordPieceTokenizer):
+            return tokenizer.words(text)
+        if isinstance(tokenizer, CharacterTokenizer):
+            return [Word(text[n], (token,)) for n, token in enumerate(self._numbers(text, "text"))]
+        parts = text.split()
+        spaced = [part if place == 0 else f" {part}" for place, part in enumerate(parts)]
+        numbers = tokenizer.encode(spaced)
+        return [Word(part, tuple(row)) for part, row in zip(parts, numbers, strict=True)]
+
+    def _encode(self, text: str, name: str) -> list[int]:
+        if not is_valid(text):
+            raise UserError(f"{name}: is not valid UTF-8")
+        return self._framed(self._numbers(text, name), name)
+
+    def _numbers(self, text: str, name: str) -> list[int]:
+        try:
+            return self.tokenizer.encode([text])[0]
+        except UnknownCharacterError as error:
+            raise error.at(f"{name}, character {error.offset + 1}") from None
+
+    def _framed(self, tokens: list[int], name: str) -> list[int]:
+        """A text's tokens, with BERT's [CLS] and [SEP]; there must be some, and room for them."""
+        if isinstance(self.tokenizer, WordPieceTokenizer):
+            tokens = [self.tokenizer.begin, *tokens, self.tokenizer.separator]
+        if not tokens:
+            raise UserError(f"{name}: is empty, and has no vector")
+        if self.longest and len(tokens) > self.longest:
+            raise UserError(
+                f"{name}: has {len(tokens)} tokens, the model reads at most {self.longest}: "
+                "shorten it"
+            )
+        return tokens
+
+    @torch.inference_mode()
+    def _read(self, rows: Sequence[list[int]], layer: int) -> tuple[Tensor, Packing]:
+        """The hidden states of texts at a layer. (N, D)"""
+        packing = Packing(torch.tensor([len(row) for row in rows])).to(self.device)
+        tokens = torch.tensor([token for row in rows for token in row], device=self.device)
+        if isinstance(self.model, RecurrentLanguageModel):
+            if layer != -1:
+                raise UserError("a recurrent model gives its last layer only: leave out the layer")
+            state = self.model.begin(len(rows))
+            hidden: Tensor = self.model.recurrent(self.model.embedding(tokens), packing, state)[0]
+            return hidden, packing
+        with _watched(self.model, layer) as seen:
+            hidden = self.model(tokens, packing)
+        return (hidden if layer == -1 else seen[0]), packing
+
+    def _pool(self, hidden: Tensor, packing: Packing, pooling: Pooling) -> Tensor:
+        """(N, D) -> (B, D)"""
+        ends = torch.cumsum(packing.lengths, 0)
+        with torch.inference_mode():
+            if pooling == "pooled":
+                pooled: Tensor = self.model.pool(hidden, packing)
+                return pooled
+            if pooling == "mean":
+                sums = hidden.new_zeros(packing.batch_size, hidden.shape[1])
+                return sums.index_add_(0, packing.rows, hidden) / packing.lengths[:, None]
+            return hidden[ends - packing.lengths if pooling == "first" else ends - 1]
+
+
+def nearest(vector: NDArray[Any], vectors: NDArray[Any], count: int) -> list[tuple[int, float]]:
+    """The places of those that point most nearly where one points, with the cosines."""
+    sizes = np.linalg.norm(vectors, axis=1) * np.linalg.norm(vector)
+    cosines = vectors @ vector / np.maximum(sizes, np.finfo(np.float32).tiny)
+    order = np.argsort(-cosines, kind="stable")[:count]
+    return [(int(place), float(cosines[place])) for place in order]
+
+
+@contextmanager
+def _watched(model: Any, layer: int) -> Iterator[list[Tensor]]:
+    """What comes out of a layer while a model reads; 0: what goes into the first."""
+    seen: list[Tensor] = []
+    blocks = model.blocks
+    if not -1 <= layer <= len(blocks):
+        raise UserError(f"layer {layer}: the model has {len(blocks)}: from 0 to {len(blocks)}")
+    if layer == 0:
+        handle = blocks[0].register_forward_pre_hook(lambda block, given: seen.append(given[0]))
+    else:
+        handle = blocks[max(layer, 1) - 1].register_forward_hook(
+            lambda block, given, found: seen.append(found)
+        )
+    try:
+        yield seen
+    finally:
+        handle.remove()

@@ -1,0 +1,1 @@
+"""Image classification, by convolutional networks and Vision Transformers."""

@@ -1,0 +1,110 @@
+"""What there is for image classification."""
+
+from landmark.tasks.card import Card, Importer, Product, Verb
+
+_HERE = "landmark.tasks.image_classification"
+_FIGURES = "landmark.figures.images"
+
+CARD = Card(
+    name="image-classification",
+    task=f"{_HERE}.run:TASK",
+    recipes=(
+        f"{_HERE}.recipes",
+        f"{_HERE}.convolutional",
+        f"{_HERE}.vit",
+        f"{_HERE}.adam",
+    ),
+    data_options=f"{_HERE}.options:DataOptions",
+    open=f"{_HERE}.pipeline:open_pipeline",
+    open_options=f"{_HERE}.options:ImageOpenOptions",
+    evaluate=Verb(
+        name="evaluate",
+        help="Images: top-1 and top-5 accuracy, and precision and recall of each class.",
+        run=f"{_HERE}.evaluation:evaluate",
+        options=f"{_HERE}.options:EvaluateOptions",
+        check=f"{_HERE}.evaluation:check",
+        products=(
+            Product(
+                "confusion",
+                "Draw the confusion matrix of the first set to this file.",
+                f"{_FIGURES}.confusion:write",
+            ),
+        ),
+        unit="images",
+        done="evaluated",
+    ),
+    verbs=(
+        Verb(
+            name="classify",
+            help="Print the most probable classes of images.",
+            run=f"{_HERE}.verbs:classify",
+            options=f"{_HERE}.options:ClassifyOptions",
+            takes="images",
+            products=(
+                Product(
+                    "figure",
+                    "Draw the images with their classes to this file.",
+                    f"{_FIGURES}.classified:write",
+                ),
+            ),
+            unit="images",
+            done="classified",
+        ),
+        Verb(
+            name="similar",
+            help="Find similar images: those with the nearest features in the last hidden layer.",
+            run=f"{_HERE}.verbs:similar",
+            options=f"{_HERE}.options:SimilarOptions",
+            takes="images",
+            products=(
+                Product(
+                    "figure",
+                    "Draw each image with those similar to it to this file.",
+                    f"{_FIGURES}.similar:write",
+                ),
+            ),
+            unit="images",
+            done="read",
+        ),
+        Verb(
+            name="features",
+            help="Print the features of images: what a network's last layer reads.",
+            run=f"{_HERE}.verbs:features",
+            takes="images",
+            products=(
+                Product(
+                    "output",
+                    "Write the vectors to this .npy file, a row each, and the names to a .tsv.",
+                    f"{_HERE}.verbs:write_features",
+                    suffixes=(".npy",),
+                    replaces_output=True,
+                ),
+            ),
+            unit="images",
+            done="read",
+        ),
+    ),
+    exports={
+        "onnx": Verb(
+            name="onnx",
+            help="The network as an ONNX graph.",
+            run=f"{_HERE}.exports:export_network",
+            options="landmark.tasks.card:ExportOptions",
+        )
+    },
+    imports={
+        "torchvision": Importer(
+            "torchvision",
+            "Make a run of an AlexNet, VGG, GoogLeNet, Inception-v3, ResNet or ViT of torchvision.",
+            f"{_HERE}.imports:import_torchvision",
+            f"{_HERE}.options:TorchvisionOptions",
+        ),
+        "timm": Importer(
+            "timm",
+            "Make a run of a VGG, Inception-v3 or -v4, Inception-ResNet-v2, ResNet or ViT of timm.",
+            f"{_HERE}.imports:import_timm",
+            f"{_HERE}.options:TimmOptions",
+        ),
+    },
+    begins_from=("image-classification",),
+)

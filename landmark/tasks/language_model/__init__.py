@@ -1,0 +1,1 @@
+"""Language models: GPTs and recurrent networks that continue a text."""

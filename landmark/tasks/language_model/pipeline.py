@@ -1,0 +1,383 @@
+"""A loaded language model: beginnings in, texts that go on from them out.
+
+A recurrent model carries a state of one size. A GPT looks back on a window, its context: when a
+text fills it, the older half is forgotten and the newer half read again, so memory does not grow
+with a text's length.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from landmark.core.errors import UserError
+from landmark.core.runtime import choose_device, derive_seed
+from landmark.data.running_text.character import (
+    CharacterTokenizer,
+    ForeignSubwords,
+    TextTokenizer,
+    UnknownCharacterError,
+    load_tokenizer,
+)
+from landmark.data.text_file import is_valid
+from landmark.decoding.extension import keep_in_place
+from landmark.decoding.stepwise import (
+    Chooser,
+    SamplingConfig,
+    choose_greedily,
+    penalize_repetition,
+    sampler,
+)
+from landmark.decoding.stop_string import StopFilter
+from landmark.engine.run import Run
+from landmark.layers.layout import has_columns, numpy_alone, pack_columns, store_by_columns
+from landmark.layers.packing import Packing
+from landmark.layers.quantization import quantize_linear_layers
+from landmark.models.transformer.gpt import GPTConfig
+from landmark.tasks.language_model.run import LanguageModelRun, build_model
+from landmark.tasks.training import load_weights
+
+NEWLINE = "\n"
+BATCH_SIZE = 16
+_INCOMPLETE = "\ufffd"  # how a decoder writes the first bytes of a character
+_AS_IT_BELIEVES = SamplingConfig()
+Ending = Literal["length", "stop", "end"]
+
+
+@dataclass(frozen=True)
+class Generation:
+    """One text that a model wrote."""
+
+    prompt: str
+    text: str
+    """What comes after the prompt."""
+    log_probability: float
+    """Of all its tokens together, by the model itself, whatever they were drawn by."""
+    tokens: tuple[int, ...]
+    """All that were drawn, those of a stop string and the end-of-text token among them."""
+    ending: Ending
+    """What ended it: its length, a stop string, or the end-of-text token."""
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How texts are written; without `sampling`, the likeliest token each time."""
+
+    length: int = 500
+    sampling: SamplingConfig | None = _AS_IT_BELIEVES
+    repetition_penalty: float = 1.0
+    stop: tuple[str, ...] = ()
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        if self.length < 1:
+            raise UserError(f"length {self.length}: must be at least 1")
+        if self.repetition_penalty <= 0:
+            raise UserError(f"repetition penalty {self.repetition_penalty}: must be above 0")
+        if "" in self.stop:
+            raise UserError("a stop string is empty: every text would end at once")
+
+
+class GenerationPipeline:
+    """A run's model and tokenizer, ready to write.
+
+    To a recurrent model a prompt begins a line: it reads a line's end before it, as a running text
+    has no beginning that a model could know. A GPT reads the prompt alone, as its windows began
+    anywhere. Without a prompt it reads what its documents begin with; else the end of a line; and
+    where the vocabulary has no such sign, the first entry, the first character of its training.
+    """
+
+    def __init__(
+        self, run: Run, config: LanguageModelRun, checkpoint: str | None, device: str
+    ) -> None:
+        self.run, self.config = run, config
+        self.device = choose_device(device)
+        self.tokenizer = load_tokenizer(run.folder / "tokenizer.json")
+        self.end = None if isinstance(self.tokenizer, CharacterTokenizer) else self.tokenizer.end
+        self.context = config.model.max_length if isinstance(config.model, GPTConfig) else None
+        """Most tokens that a prompt may have; a recurrent model reads any number."""
+        self.opening = "" if self.context else self._newline()
+        self.model: Any = build_model(config.model).eval()
+        self.checkpoint = load_weights(self.model, run, checkpoint, len(self.tokenizer))
+        self.model.to(self.device)
+        if self.device.type == "cpu":
+            store_by_columns(self.model)
+
+    def generate(
+        self,
+        prompt: str | Sequence[str] = "",
+        length: int = 500,
+        *,
+        sampling: SamplingConfig | None = _AS_IT_BELIEVES,
+        repetition_penalty: float = 1.0,
+        stop: Sequence[str] = (),
+        samples: int = 1,
+        seed: int = 1,
+        batch_size: int = BATCH_SIZE,
+        watch: Callable[[str], None] | None = None,
+    ) -> list[Generation]:
+        """Texts of at most `length` tokens after a prompt, or after each of several in turn.
+
+        What sample n of prompt p draws depends on the seed, p and n alone. `batch_size` texts are
+        written at a time. `watch` is shown the first text, piece by piece as it is written.
+        """
+        manner = Manner(length, sampling, repetition_penalty, tuple(stop), seed)
+        prompts = [prompt] if isinstance(prompt, str) else list(prompt)
+        if samples < 1 or batch_size < 1:
+            raise UserError(f"samples {samples}, batch {batch_size}: both must be at least 1")
+        drafts = self._drafts(prompts, samples, manner)
+        together = sorted(drafts, key=lambda draft: len(draft.read))  # of like length
+        for first in range(0, len(drafts), batch_size):
+            for _ in self._write(together[first : first + batch_size], manner):
+                if watch and (piece := drafts[0].take()):
+                    watch(piece)
+        return [draft.finished() for draft in drafts]
+
+    def stream(
+        self,
+        prompt: str = "",
+        length: int = 500,
+        *,
+        sampling: SamplingConfig | None = _AS_IT_BELIEVES,
+        repetition_penalty: float = 1.0,
+        stop: Sequence[str] = (),
+        seed: int = 1,
+    ) -> Iterator[str]:
+        """The first text that `generate` would give, piece by piece as it is written."""
+        manner = Manner(length, sampling, repetition_penalty, tuple(stop), seed)
+        (draft,) = self._drafts([prompt], 1, manner)
+        for _ in self._write([draft], manner):
+            if piece := draft.take():
+                yield piece
+
+    def encode_prompt(self, prompt: str, place: str = "the prompt") -> list[int]:
+        """The tokens to go on from; at least one."""
+        if not is_valid(prompt):
+            raise UserError(f"{place} is not valid UTF-8")
+        try:
+            tokens = self.tokenizer.encode([self.opening + prompt])[0] or self._beginning()
+        except UnknownCharacterError as error:
+            offset = error.offset - len(self.opening) + 1
+            raise error.at(f"{place}, character {offset}") from None
+        if self.context and len(tokens) > self.context:
+            raise UserError(
+                f"{place} has {len(tokens)} tokens, but the model's context is {self.context}: "
+                "shorten it"
+            )
+        return tokens
+
+    def read(self, rows: Sequence[Sequence[int]], room: int) -> tuple[Tensor, Any]:
+        """Logits of what comes after each of these, and the state to go on from. (R, V)"""
+        packed = torch.tensor([token for row in rows for token in row], device=self.device)
+        packing = Packing(torch.tensor([len(row) for row in rows])).to(self.device)
+        logits, state = self.model.start(packed, packing, room)
+        return logits, state
+
+    def check_finite(self, values: Tensor) -> None:
+        """Refuse a model whose numbers cannot be used."""
+        if not values.isfinite().all():
+            raise UserError(f"{self.checkpoint}: the model's output is not finite: use another")
+
+    def quantize(self) -> None:
+        """From now on compute in 8 bits: a third of the time on a CPU, and a little off."""
+        if self.context is None:
+            raise UserError(
+                f"{self.run.folder}: int8 is for a GPT: a recurrent model's weights are not in "
+                "linear layers"
+            )
+        if self.device.type != "cpu":
+            raise UserError(f"int8 is for the CPU, not for {self.device}: leave one of them out")
+        quantize_linear_layers(self.model)
+
+    @torch.inference_mode()
+    def _write(self, drafts: list["_Draft"], manner: Manner) -> Iterator[None]:
+        """Write texts to their ends, a token each at a time; finished ones leave the batch."""
+        if len(drafts) > 1:
+            pack_columns(self.model)
+        prompts = list({draft.number: draft.read for draft in drafts}.items())
+        places = {number: place for place, (number, _) in enumerate(prompts)}
+        logits, state = self.read([read for _, read in prompts], manner.length)
+        rows = torch.tensor([places[draft.number] for draft in drafts], device=self.device)
+        if len(rows) > len(prompts):
+            state.select_rows(rows)
+        logits = logits.index_select(0, rows)
+        writing = _Writing(drafts, logits, manner)
+        is_columnar = has_columns(self.model)
+        while True:
+            with numpy_alone(is_columnar and len(logits) == 1):
+                tokens = self._choose(logits, writing, manner)
+            yield
+            if not writing.going:
+                return
+            if (kept := writing.leave()) is not None:
+                tokens = tokens[kept]
+                state.select_rows(kept)
+            with numpy_alone(is_columnar and len(tokens) == 1):
+                logits = self.model.step(tokens, state)
+
+    def _choose(self, logits: Tensor, writing: "_Writing", manner: Manner) -> Tensor:
+        """The next token of every text, noted down. (R, V) -> (R,)"""
+        believed = logits.log_softmax(-1)
+        self.check_finite(believed.amax(-1))
+        weighed = logits
+        if writing.is_said is not None:
+            weighed = penalize_repetition(logits, writing.is_said, manner.repetition_penalty)
+        choose: Chooser = choose_greedily
+        if manner.sampling:
+            choose = sampler(manner.sampling, writing.uniform().to(logits.device))
+        tokens = choose(weighed, writing.rows, 1)
+        writing.note(tokens, believed.gather(1, tokens[:, None])[:, 0])
+        return tokens
+
+    def _drafts(self, prompts: Sequence[str], samples: int, manner: Manner) -> list["_Draft"]:
+        """A text to be written for each sample of each prompt."""
+        drafts = []
+        for number, prompt in enumerate(prompts):
+            place = "the prompt" if len(prompts) == 1 else f"prompt {number + 1}"
+            read = self.encode_prompt(prompt, place)
+            seed = derive_seed(manner.seed, "prompt", number) if number else manner.seed
+            for sample in range(samples):
+                generator = torch.Generator().manual_seed(derive_seed(seed, "sample", sample))
+                scribe = _Scribe(self.tokenizer, read)
+                drafts.append(_Draft(prompt, number, read, generator, scribe, self.end, manner))
+        return drafts
+
+    def _newline(self) -> str:
+        """A line's end, if the vocabulary has one."""
+        try:
+            self.tokenizer.encode([NEWLINE])
+        except UnknownCharacterError:
+            return ""
+        return NEWLINE
+
+    def _beginning(self) -> list[int]:
+        """What is read where there is nothing to read."""
+        begins_with_end = self.config.data.apart or isinstance(self.tokenizer, ForeignSubwords)
+        if self.end is not None and begins_with_end:
+            return [self.end]
+        return self.tokenizer.encode([self._newline()])[0] or [0]
+
+
+class _Draft:
+    """One text while it is written."""
+
+    def __init__(
+        self,
+        prompt: str,
+        number: int,
+        read: list[int],
+        generator: torch.Generator,
+        scribe: "_Scribe",
+        end: int | None,
+        manner: Manner,
+    ) -> None:
+        self.prompt, self.number, self.read = prompt, number, read
+        self.generator, self.scribe, self.end = generator, scribe, end
+        self.limit, self.filter = manner.length, StopFilter(manner.stop)
+        self.tokens: list[int] = []
+        self.pieces: list[str] = []
+        self.log_probability = 0.0
+        self.ending: Ending | None = None
+        self._shown = 0
+
+    def add(self, token: int, gained: float) -> None:
+        """Note the next token, and whether it is the last."""
+        self.tokens.append(token)
+        self.log_probability += gained
+        if token == self.end:
+            self.ending = "end"
+        else:
+            self.pieces.append(self.filter.add(self.scribe.add(token)))
+            if not self.filter.stopped and len(self.tokens) == self.limit:
+                self.ending = "length"
+        if self.ending:  # a character that is cut off may yet complete a stop string
+            self.pieces.append(self.filter.add(self.scribe.finish()))
+        if self.filter.stopped:
+            self.ending = "stop"
+        elif self.ending:
+            self.pieces.append(self.filter.finish())
+
+    def take(self) -> str:
+        """What was written since this was last asked for."""
+        piece, self._shown = "".join(self.pieces[self._shown :]), len(self.pieces)
+        return piece
+
+    def finished(self) -> Generation:
+        """The text; it must have ended."""
+        assert self.ending is not None
+        text = "".join(self.pieces)
+        return Generation(self.prompt, text, self.log_probability, tuple(self.tokens), self.ending)
+
+
+class _Writing:
+    """The texts of a batch that go on, a row each, and what each has read and said."""
+
+    def __init__(self, drafts: list[_Draft], logits: Tensor, manner: Manner) -> None:
+        self.drafts = drafts
+        self.rows = torch.arange(len(drafts), device=logits.device)
+        self.is_said: Tensor | None = None
+        if manner.repetition_penalty != 1:
+            self.is_said = torch.zeros_like(logits, dtype=torch.bool)
+            for row, draft in zip(self.is_said, drafts, strict=True):
+                row[draft.read] = True
+
+    @property
+    def going(self) -> list[_Draft]:
+        return [draft for draft in self.drafts if draft.ending is None]
+
+    def uniform(self) -> Tensor:
+        """A number in [0, 1) for each row, of its own sequence. (R, 1)"""
+        return torch.stack([torch.rand(1, generator=draft.generator) for draft in self.drafts])
+
+    def note(self, tokens: Tensor, gained: Tensor) -> None:
+        """Each row says its token."""
+        if self.is_said is not None:
+            self.is_said.scatter_(1, tokens[:, None], value=True)
+        for draft, token, gain in zip(self.drafts, tokens.tolist(), gained.tolist(), strict=True):
+            draft.add(token, gain)
+
+    def leave(self) -> Tensor | None:
+        """Let finished texts go; the rows that stay in their new order, or None if all do."""
+        is_going = [draft.ending is None for draft in self.drafts]
+        if all(is_going):
+            return None
+        kept = keep_in_place(torch.tensor(is_going, device=self.rows.device))
+        self.drafts = [self.drafts[row] for row in kept.tolist()]
+        self.rows = self.rows[: len(kept)]
+        if self.is_said is not None:
+            self.is_said = self.is_said[kept]
+        return kept
+
+
+class _Scribe:
+    """Writes tokens down as they come; a character of several bytes when it is whole.
+
+    A token's text may depend on the one before it (a space between words), so each is decoded
+    together with those written last; `before`: what the text goes on from.
+    """
+
+    def __init__(self, tokenizer: TextTokenizer, before: Sequence[int] = ()) -> None:
+        self.tokenizer = tokenizer
+        self._tokens = list(before[-1:])
+        self._settle()
+
+    def add(self, token: int) -> str:
+        """The text that this token completes."""
+        self._tokens.append(token)
+        return "" if self._text().endswith(_INCOMPLETE) else self.finish()
+
+    def finish(self) -> str:
+        """All that is not written yet."""
+        text = self._text()[len(self._written_text) :]
+        del self._tokens[: self._written]
+        self._settle()
+        return text
+
+    def _settle(self) -> None:
+        """All tokens that are held are written now."""
+        self._written, self._written_text = len(self._tokens), self._text()
+
+    def _text(self) -> str:
+        return self.tokenizer.decode([self._tokens])[0]

@@ -1,0 +1,91 @@
+"""The contract between a task and the training of it: configuration, preparation, assembly."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+import torch
+from pydantic import Field, model_validator
+
+from landmark.core.configuration import Origin, Settings, as_values, build, settings
+from landmark.engine.assembly import Assembly as Assembly
+from landmark.engine.settings import TrainerConfig
+from landmark.engine.trainer import Report
+from landmark.optim.optimizer import OptimizerConfig
+from landmark.optim.schedule import ScheduleConfig
+from landmark.tasks.card import CARDS, resolve
+
+
+@settings
+class RunConfig:
+    """What every task's configuration has in common."""
+
+    task: str
+    """What is learnt."""
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
+    """Decides initial weights, order and every random draw."""
+    device: str = "auto"
+    """cpu, cuda, …; auto takes an accelerator if there is one."""
+    threads: Annotated[int, Field(ge=1)] | None = None
+    """CPU threads; null leaves it to torch. Results are bit-equal only at the same number."""
+    init_from: str | None = None
+    """A run directory whose weights (and shape, and vocabulary) to begin with: fine-tuning."""
+    optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
+    schedule: ScheduleConfig = field(default_factory=ScheduleConfig)
+    optimizers: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Of single players, what differs from `optimizer`, as {generator: {betas: [0.5, 0.9]}}."""
+    schedules: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Of single players, what differs from `schedule`, as {discriminator: {rate: 0.0004}}."""
+    trainer: TrainerConfig = field(default_factory=TrainerConfig)
+
+    @model_validator(mode="after")
+    def _players_settings_are_valid(self) -> "RunConfig":
+        for player in self.optimizers:
+            self.optimizer_of(player)
+        for player in self.schedules:
+            self.schedule_of(player)
+        return self
+
+    def optimizer_of(self, player: str) -> OptimizerConfig:
+        """The settings of one player's optimiser."""
+        return _changed(self.optimizer, self.optimizers, player, "optimizers")
+
+    def schedule_of(self, player: str) -> ScheduleConfig:
+        """The settings of one player's schedule."""
+        return _changed(self.schedule, self.schedules, player, "schedules")
+
+
+def _changed(
+    common: Settings, changes: Mapping[str, Mapping[str, Any]], player: str, key: str
+) -> Settings:
+    """What all players have in common, with one player's changes."""
+    if player not in changes:
+        return common
+    values = {**as_values(common), **changes[player]}
+    return build(type(common), values, Origin(f"{key}.{player}"))
+
+
+@dataclass(frozen=True)
+class Task:
+    """How a configuration of one kind becomes a training."""
+
+    name: str
+    config: type[Any]
+    data_digest: Callable[[Any], str]
+    """A digest of the data a configuration names: with the recipe, a run's identity."""
+    prepare: Callable[[Any, Path, Report], Any]
+    """Fill a run folder with what training needs; returns the resolved configuration."""
+    assemble: Callable[[Any, Path, torch.device], Assembly]
+    prepared: tuple[str, ...] = ()
+    """The names of all that `prepare` puts into a run folder."""
+    assets: tuple[str, ...] = ()
+    """Those of them that using the model depends on; the recipe keeps their digests."""
+    resolved: tuple[str, ...] = ()
+    """Settings that `prepare` fits to the data: a run goes on with them unless they are named."""
+
+
+def task_named(name: str) -> Task:
+    """How a configuration of that task becomes a training."""
+    found: Task = resolve(CARDS[name].task)
+    return found

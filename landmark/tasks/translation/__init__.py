@@ -1,0 +1,1 @@
+"""Translation: a text into another language, by Transformers and recurrent networks."""

@@ -1,0 +1,222 @@
+"""Word alignments by a run's cross-attention, and which layer and head give the best."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from landmark.core.errors import UserError
+from landmark.data.embedded import corpus as embedded
+from landmark.data.embedded.corpus import SentencePair
+from landmark.data.translation.pairs import collate_pairs, cut_by_budget
+from landmark.data.translation.parallel_text import Pair
+from landmark.metrics.alignment import AlignmentScore, Link, score_alignments
+from landmark.probes.alignment import NO_WORD, most_watched, word_attention, words_of_tokens
+from landmark.probes.attention import cross_attentions
+from landmark.tasks.translation.engine import BATCH_TOKENS
+from landmark.tasks.translation.pipeline import TranslationPipeline
+from landmark.tasks.translation.scoring import encode_pairs
+
+_BLOCK = 500  # pairs read at a time
+GOLD_PAIRS = 200
+
+
+@dataclass(frozen=True)
+class AttentionChoice:
+    """Whose attention is read, and when."""
+
+    layer: int
+    """Of the decoder, from 1."""
+    head: int | None
+    """From 1; None: the mean of all."""
+    shifted: bool
+    """Read when a token has been read in, not when it is written."""
+
+    def __str__(self) -> str:
+        head = "mean of heads" if self.head is None else f"head {self.head}"
+        step = "when the word is read in" if self.shifted else "when the word is written"
+        return f"layer {self.layer}, {head}, {step}"
+
+    def pick(self, weights: Tensor) -> Tensor:
+        """(L, H, T, S) -> (T, S)"""
+        layer = weights[self.layer - 1]
+        return layer.mean(0) if self.head is None else layer[self.head - 1]
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """One pair's words, links between them, and the attention they come from."""
+
+    source: tuple[str, ...]
+    target: tuple[str, ...]
+    links: frozenset[Link]
+    weights: Tensor
+    """Of each target word to each source word, and last to none of them (</s>)."""
+    source_pieces: tuple[str, ...]
+    target_pieces: tuple[str, ...]
+    attention: Tensor
+    """Of each target piece (</s> last) to each source piece, as the model has it."""
+
+    @property
+    def pharaoh(self) -> str:
+        """The links as `source-target` places from 0."""
+        return " ".join(f"{source}-{target}" for source, target in sorted(self.links))
+
+
+@dataclass(frozen=True)
+class Trial:
+    """How well one choice aligns."""
+
+    choice: AttentionChoice
+    score: AlignmentScore
+
+
+def align_pairs(
+    pipeline: TranslationPipeline,
+    pairs: Iterable[Pair],
+    choice: AttentionChoice,
+    names: tuple[str, str] = ("source", "target"),
+    language: str | None = None,
+) -> Iterator[Alignment]:
+    """Align the words (by spaces, in the model's form) of pairs as they come, in their order."""
+    form = pipeline.target_form(language)
+    stream, first = iter(pairs), 1
+    while block := list(islice(stream, _BLOCK)):
+        tokens = encode_pairs(pipeline, block, names, first, language)
+        for (source, target), seen in zip(block, _observe(pipeline, *tokens), strict=True):
+            texts = pipeline.source_form.read(source), form.read(target)
+            yield _align(pipeline, texts, seen, choice)
+        first += len(block)
+
+
+def check_choice(pipeline: TranslationPipeline, choice: AttentionChoice) -> None:
+    """Refuse a layer or a head that the model does not have."""
+    layers, heads = pipeline.model.attention_shape
+    head = 1 if choice.head is None else choice.head
+    for name, number, most in (("layer", choice.layer, layers), ("head", head, heads)):
+        if not 1 <= number <= most:
+            raise UserError(f"there is no {name} {number}: the decoder has {name}s 1 to {most}")
+
+
+def default_choice(pipeline: TranslationPipeline) -> AttentionChoice:
+    """The best on gold alignments, which there are of the embedded corpus only.
+
+    Elsewhere the layer before the last, as Garg et al. 2019, arXiv 1909.02074, found; of two
+    layers the last.
+    """
+    if pipeline.config.data.corpus == "embedded":
+        return best(try_choices(pipeline, gold_pairs(pipeline, GOLD_PAIRS))).choice
+    layers, _ = pipeline.model.attention_shape
+    return AttentionChoice(layers - 1 if layers > 2 else layers, None, False)
+
+
+def gold_pairs(
+    pipeline: TranslationPipeline, count: int, split: str = "valid"
+) -> list[SentencePair]:
+    """Sentences of the embedded corpus with their gold alignments."""
+    data = pipeline.config.data
+    if data.corpus != "embedded":
+        raise UserError(
+            f"{pipeline.run.folder}: was not trained on the embedded corpus, the only one with "
+            "gold alignments: give --layer, --head and --shift instead"
+        )
+    drawn = list(embedded.draw(split, count, data.corpus_seed))
+    return [_turned(pair) for pair in drawn] if data.reverse else drawn
+
+
+def _turned(pair: SentencePair) -> SentencePair:
+    return SentencePair(
+        source=pair.target,
+        target=pair.source,
+        source_words=pair.target_words,
+        target_words=pair.source_words,
+        alignment=tuple((b, a) for a, b in pair.alignment),
+        phenomenon=pair.phenomenon,
+    )
+
+
+def try_choices(pipeline: TranslationPipeline, pairs: Sequence[SentencePair]) -> list[Trial]:
+    """The alignment error rate of every layer, head and mean of heads, at both steps."""
+    layers, heads = pipeline.model.attention_shape
+    choices = [
+        AttentionChoice(layer, head, shifted)
+        for shifted in (False, True)
+        for layer in range(1, layers + 1)
+        for head in (*range(1, heads + 1), None)
+    ]
+    found: list[list[set[Link]]] = [[] for _ in choices]
+    texts = [(pair.source, pair.target) for pair in pairs]
+    tokens = encode_pairs(pipeline, texts, ("source", "target"))
+    for pair, (weights, _, _) in zip(pairs, _observe(pipeline, *tokens), strict=True):
+        columns = _token_words(pipeline, pair.source, pair.source_words, weights.shape[-1])
+        rows = words_of_tokens(pipeline.tokenizer, pair.target, pair.target_words)
+        each = torch.cat((weights, weights.mean(1, keepdim=True)), 1)  # (L, H + 1, T + 1, S)
+        both = [word_attention(each, rows, columns, shifted) for shifted in (False, True)]
+        chosen = most_watched(torch.stack(both)).flatten(0, 2).tolist()
+        for links, sources in zip(found, chosen, strict=True):
+            links.append({(source, target) for target, source in enumerate(sources)})
+    gold = [set(pair.alignment) for pair in pairs]
+    return [
+        Trial(choice, score_alignments(links, gold))
+        for choice, links in zip(choices, found, strict=True)
+    ]
+
+
+def best(trials: Sequence[Trial]) -> Trial:
+    """The trial with the least alignment error."""
+    return min(trials, key=lambda trial: trial.score.error_rate)
+
+
+Observation = tuple[Tensor, list[int], list[int]]
+"""Attention (L, H, T + 1, S) and the tokens of both sides, with </s>."""
+
+
+def _observe(
+    pipeline: TranslationPipeline, sources: list[list[int]], targets: list[list[int]]
+) -> Iterator[Observation]:
+    """Teacher forcing: the attention while each target is written, pair by pair."""
+    begin, end = pipeline.tokenizer.begin, pipeline.tokenizer.end
+    costs = np.array([max(len(a), len(b)) + 1 for a, b in zip(sources, targets, strict=True)])
+    for numbers in cut_by_budget(np.arange(len(costs)), costs, BATCH_TOKENS):
+        left = [sources[number] for number in numbers]
+        right = [targets[number] for number in numbers]
+        batch = collate_pairs(left, right, begin, end).to(pipeline.device)
+        seen = cross_attentions(pipeline.model, batch)
+        for weights, source, target in zip(seen, left, right, strict=True):
+            yield weights.cpu(), [*source, end], [*target, end]
+
+
+def _token_words(
+    pipeline: TranslationPipeline, text: str, words: Sequence[str], count: int
+) -> list[int]:
+    """The word of each of `count` source tokens: a tag before the text and </s> have none."""
+    inner = words_of_tokens(pipeline.tokenizer, text, words)
+    return [NO_WORD] * (count - len(inner) - 1) + inner + [NO_WORD]
+
+
+def _align(
+    pipeline: TranslationPipeline, texts: Pair, seen: Observation, choice: AttentionChoice
+) -> Alignment:
+    weights, *tokens = seen
+    words = texts[0].split(), texts[1].split()
+    columns = _token_words(pipeline, texts[0], words[0], len(tokens[0]))
+    rows = words_of_tokens(pipeline.tokenizer, texts[1], words[1])
+    attention = choice.pick(weights)
+    links: list[int] = []
+    soft = torch.zeros(len(words[1]), len(words[0]) + 1)
+    if words[0] and words[1]:  # a blank side has no words to link
+        soft = word_attention(attention, rows, columns, choice.shifted)
+        links = most_watched(soft).tolist()
+    pieces = pipeline.tokenizer.pieces
+    return Alignment(
+        tuple(words[0]),
+        tuple(words[1]),
+        frozenset((source, target) for target, source in enumerate(links)),
+        soft,
+        tuple(pieces(tokens[0])),
+        tuple(pieces(tokens[1])),
+        attention,
+    )

@@ -1,0 +1,132 @@
+"""How likely a run finds given translations: the log-probability of every target token."""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from landmark.core.errors import UserError
+from landmark.data.batch import TranslationBatch
+from landmark.data.translation.pairs import collate_pairs, cut_by_budget
+from landmark.data.translation.parallel_text import Pair
+from landmark.models.translation import TranslationModel
+from landmark.tasks.translation.engine import BATCH_TOKENS
+from landmark.tasks.translation.pipeline import TranslationPipeline
+
+_BLOCK = 1000  # pairs read at a time, sorted by length and scored in batches
+_CHUNK_ELEMENTS = 1 << 21  # logits held at a time
+
+
+@dataclass(frozen=True)
+class PairScore:
+    """A translation's tokens, </s> last, and the natural logarithm of each one's probability."""
+
+    source: str
+    target: str
+    pieces: tuple[str, ...]
+    log_probabilities: tuple[float, ...]
+
+    @property
+    def log_probability(self) -> float:
+        """log P(target | source)"""
+        return math.fsum(self.log_probabilities)
+
+    @property
+    def per_token(self) -> float:
+        return self.log_probability / len(self.log_probabilities)
+
+    @property
+    def perplexity(self) -> float:
+        return math.exp(min(700.0, -self.per_token))  # the largest that a float can hold
+
+
+def score_pairs(
+    pipeline: TranslationPipeline,
+    pairs: Iterable[Pair],
+    names: tuple[str, str] = ("source", "target"),
+    language: str | None = None,
+) -> Iterator[PairScore]:
+    """Score sentence pairs as they come, in their order and in constant memory.
+
+    `names`: what a message calls the two sides (`name:number: …`), for instance their files.
+    `language`: the targets', for a model of several.
+    """
+    stream, first = iter(pairs), 1
+    while block := list(islice(stream, _BLOCK)):
+        sources, targets = encode_pairs(pipeline, block, names, first, language)
+        scored = score_tokens(pipeline, sources, targets)
+        for (source, target), tokens, values in zip(block, targets, scored, strict=True):
+            pieces = pipeline.tokenizer.pieces([*tokens, pipeline.tokenizer.end])
+            yield PairScore(source, target, tuple(pieces), tuple(values))
+        first += len(block)
+
+
+def encode_pairs(
+    pipeline: TranslationPipeline,
+    pairs: Sequence[Pair],
+    names: tuple[str, str],
+    first_number: int = 1,
+    language: str | None = None,
+) -> tuple[list[list[int]], list[list[int]]]:
+    """Tokens of both sides, in the model's form; what it cannot take is named by its line."""
+    form = pipeline.target_form(language)
+    places = [partial("{}:{}: the sentence".format, name) for name in names]
+    sources = [pair[0] for pair in pairs]
+    targets = [pair[1] for pair in pairs]
+    return (
+        pipeline.encode_sources(sources, form, places[0], first_number),
+        pipeline.encode_targets(targets, form, places[1], first_number),
+    )
+
+
+def batches_of_pairs(
+    pipeline: TranslationPipeline,
+    sources: Sequence[Sequence[int]],
+    targets: Sequence[Sequence[int]],
+) -> Iterator[tuple[list[int], TranslationBatch]]:
+    """Token pairs in batches of like length, each with the numbers of its pairs."""
+    costs = np.array([max(len(a), len(b)) + 1 for a, b in zip(sources, targets, strict=True)])
+    for numbers in cut_by_budget(np.argsort(costs, kind="stable"), costs, BATCH_TOKENS):
+        batch = collate_pairs(
+            [sources[number] for number in numbers],
+            [targets[number] for number in numbers],
+            pipeline.tokenizer.begin,
+            pipeline.tokenizer.end,
+        )
+        yield numbers.tolist(), batch.to(pipeline.device)
+
+
+def score_tokens(
+    pipeline: TranslationPipeline,
+    sources: Sequence[Sequence[int]],
+    targets: Sequence[Sequence[int]],
+) -> list[list[float]]:
+    """Of each target token, and of </s> after them, the log-probability."""
+    found: list[list[float]] = [[] for _ in targets]
+    for numbers, batch in batches_of_pairs(pipeline, sources, targets):
+        with torch.inference_mode():
+            hidden = pipeline.model(
+                batch.source, batch.source_packing, batch.target, batch.target_packing
+            )
+            values = _log_probabilities(pipeline.model, hidden, batch.labels)
+        parts = values.cpu().split(batch.target_packing.lengths.tolist())
+        for number, part in zip(numbers, parts, strict=True):
+            found[number] = part.tolist()
+            if not all(math.isfinite(value) for value in found[number]):
+                raise UserError(f"{pipeline.checkpoint}: the model's output is not finite")
+    return found
+
+
+def _log_probabilities(model: TranslationModel, hidden: Tensor, labels: Tensor) -> Tensor:
+    """Of each label, a chunk at a time: the logits of all would be large. (N, D), (N,) -> (N,)"""
+    rows = max(1, _CHUNK_ELEMENTS // model.output.weight.shape[0])
+    parts = [
+        model.logits(part).float().log_softmax(-1).gather(1, wanted[:, None])[:, 0]
+        for part, wanted in zip(hidden.split(rows), labels.split(rows), strict=True)
+    ]
+    return torch.cat(parts)

@@ -1,0 +1,1 @@
+"""Fine-tuned readers: labels, numbers, tags and answers for texts."""

@@ -1,0 +1,100 @@
+"""A pretrained language model, or BERT, as the body that a task begins with."""
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from landmark.core.errors import UserError
+from landmark.core.runtime import derive_seed
+from landmark.data.running_text.character import TextTokenizer, load_tokenizer
+from landmark.data.running_text.wordpiece import WordPieceTokenizer, is_wordpiece
+from landmark.data.understanding.encoding import NEW_ENTRIES
+from landmark.engine.checkpoint import load_module, load_tensors, save_checkpoint
+from landmark.engine.run import Run
+from landmark.engine.session import MODEL, load_player
+from landmark.models.transformer.bert import BERTConfig
+from landmark.models.understanding import BodyConfig, Understander
+from landmark.tasks.fine_tuning import INITIAL, take_shape
+from landmark.tasks.training import check_assets, load_config
+
+if TYPE_CHECKING:
+    from landmark.tasks.understanding.run import UnderstandingRun
+
+_TASKS = ("masked-language-model", "language-model")
+
+
+def load_vocabulary(path: Path) -> TextTokenizer | WordPieceTokenizer:
+    """The vocabulary of a run: word pieces, subwords or characters."""
+    return WordPieceTokenizer.load(path) if is_wordpiece(path) else load_tokenizer(path)
+
+
+def adopt_body(config: "UnderstandingRun", folder: Path) -> "UnderstandingRun":
+    """Take the shape and the vocabulary of the pretrained run, which goes into the run folder."""
+    run, old = _open(config)
+    tokenizer = load_vocabulary(run.folder / "tokenizer.json")
+    if len(tokenizer) != old.model.vocab_size:
+        raise UserError(
+            f"{run.folder}: the vocabulary does not match: the model has {old.model.vocab_size} "
+            f"entries, tokenizer.json has {len(tokenizer)}"
+        )
+    more = 0 if isinstance(old.model, BERTConfig) else NEW_ENTRIES
+    shape = take_shape(old.model, config.model)
+    model = dataclasses.replace(shape, vocab_size=old.model.vocab_size + more)
+    folder.mkdir(parents=True, exist_ok=True)
+    tokenizer.save(folder / "tokenizer.json")
+    return dataclasses.replace(config, model=model)
+
+
+def _open(config: "UnderstandingRun") -> tuple[Run, Any]:
+    if not config.init_from:
+        raise UserError(
+            "there is nothing to fine-tune: give --init-from RUN, a pretrained run (as `landmark "
+            "train bert-reading` makes one); init=shape takes its shape but fresh weights"
+        )
+    run = Run.open(Path(config.init_from))
+    old = load_config(run)
+    if old.task not in _TASKS:
+        raise UserError(
+            f"{run.folder}: is a run of task {old.task!r}: begin from one of {' or '.join(_TASKS)}"
+        )
+    check_assets(run)
+    return run, old
+
+
+@torch.no_grad()
+def save_body(config: "UnderstandingRun", folder: Path) -> None:
+    """Put the pretrained body's weights into the run folder, with rows for new entries."""
+    checkpoint = Run.open(Path(str(config.init_from))).find_checkpoint()
+    weights = load_player(checkpoint, "model")
+    if isinstance(config.model, BERTConfig):
+        weights = {
+            name.removeprefix("bert."): tensor
+            for name, tensor in weights.items()
+            if name.startswith("bert.")
+        }
+    size = config.model.vocab_size
+    for name in ("embedding.weight", "output.weight"):
+        if name in weights and size is not None and len(weights[name]) < size:
+            weights[name] = _extended(weights[name], size, derive_seed(config.seed, name))
+    save_checkpoint(folder / INITIAL, {MODEL: weights}, {"step": 0, "from": str(checkpoint)})
+
+
+def _extended(rows: Tensor, size: int, seed: int) -> Tensor:
+    """Rows for new entries: as random as a fresh row, as long as the others are."""
+    drawn = torch.randn(
+        size - len(rows), rows.shape[1], generator=torch.Generator().manual_seed(seed)
+    )
+    return torch.cat((rows, drawn.to(rows) * rows.std()))
+
+
+def load_body(model: Understander, folder: Path) -> None:
+    """Take up the weights that a run folder says to begin with; the head stays fresh."""
+    load_module(model.body, load_tensors(folder / INITIAL, MODEL), folder / INITIAL)
+
+
+def readable_length(config: BodyConfig) -> int:
+    """The longest sequence, in tokens, that a body reads."""
+    return getattr(config, "max_length", 512)

@@ -1,0 +1,304 @@
+"""Fine-tuning for understanding: its configuration, its recipes, and how a run is put together."""
+
+import dataclasses
+import math
+from pathlib import Path
+from typing import Annotated, Literal
+
+import torch
+from pydantic import Field, model_validator
+
+from landmark.core.configuration import default_key, settings
+from landmark.core.errors import UserError
+from landmark.data.understanding.corpus import (
+    Labels,
+    TaskConfig,
+    data_digest,
+    load_examples,
+    prepare_examples,
+)
+from landmark.data.understanding.encoding import Reader, marks_of
+from landmark.data.understanding.example import Example
+from landmark.data.understanding.samples import ExampleBatchConfig, ExampleSamples
+from landmark.engine.settings import TrainerConfig, resolve_epochs
+from landmark.engine.trainer import Report
+from landmark.models.transformer.bert import BERTConfig
+from landmark.models.transformer.gpt import GPTConfig
+from landmark.models.understanding import BodyConfig, Understander, rate_share
+from landmark.objectives.understanding import UnderstandingConfig, UnderstandingObjective
+from landmark.optim.optimizer import OptimizerConfig
+from landmark.optim.schedule import ScheduleConfig
+from landmark.tasks.assembly import assemble_one
+from landmark.tasks.catalog import recipe
+from landmark.tasks.fine_tuning import INITIAL
+from landmark.tasks.task import Assembly, RunConfig, Task
+from landmark.tasks.understanding.pretrained import (
+    adopt_body,
+    load_body,
+    load_vocabulary,
+    readable_length,
+    save_body,
+)
+
+
+@settings
+class FineTuningConfig:
+    """How much of the pretrained body changes."""
+
+    layer_decay: Annotated[float, Field(gt=0, le=1)] = 1.0
+    """Each layer's learning rate is this part of the one above it; the head's is the full one."""
+    frozen_layers: Annotated[int, Field(ge=0)] = 0
+    """The lowest layers that stay as they are; with any, the embeddings do too."""
+    frozen_embeddings: bool = False
+    """Whether the embeddings stay as they are."""
+    head_dropout: Annotated[float, Field(ge=0, lt=1)] = 0.1
+    """Share of what the head reads that is dropped."""
+
+
+@settings
+class UnderstandingRun(RunConfig):
+    """A complete fine-tuning."""
+
+    task: Literal["understanding"] = "understanding"
+    init: Literal["weights", "shape"] = "weights"
+    """What to take of the run that init_from names: its weights, or its shape and vocabulary."""
+    data: TaskConfig = dataclasses.field(default_factory=TaskConfig)
+    model: Annotated[
+        BodyConfig, Field(discriminator="architecture"), default_key("architecture", "bert")
+    ] = dataclasses.field(default_factory=BERTConfig)
+    fine_tuning: FineTuningConfig = dataclasses.field(default_factory=FineTuningConfig)
+    objective: UnderstandingConfig = dataclasses.field(default_factory=UnderstandingConfig)
+    batches: ExampleBatchConfig = dataclasses.field(default_factory=ExampleBatchConfig)
+
+    @model_validator(mode="after")
+    def _can_be_sharded(self) -> "UnderstandingRun":
+        if self.trainer.sharded:
+            raise ValueError(
+                "trainer.sharded: what is fine-tuned here fits whole on every process: leave it out"
+            )
+        return self
+
+
+def prepare(config: UnderstandingRun, folder: Path, report: Report) -> UnderstandingRun:
+    """Vocabulary, labels, examples and the weights to begin with into the run folder."""
+    config = adopt_body(config, folder)
+    layers = config.model.num_layers
+    if config.fine_tuning.frozen_layers > layers:
+        raise UserError(
+            f"fine_tuning.frozen_layers is {config.fine_tuning.frozen_layers}, but "
+            f"{config.init_from} has {layers} layers"
+        )
+    if config.objective.auxiliary and isinstance(config.model, BERTConfig):
+        raise UserError(
+            f"objective.auxiliary: {config.init_from} is a BERT, which predicts no next token: "
+            "set it to 0, or begin from a GPT"
+        )
+    longest = config.batches.max_length
+    if longest and longest > readable_length(config.model) and hasattr(config.model, "max_length"):
+        raise UserError(
+            f"batches.max_length is {longest}, but {config.init_from} reads "
+            f"{readable_length(config.model)} tokens"
+        )
+    examples, valid_examples = prepare_examples(config.data, folder, report)
+    reader = build_reader(config, folder)
+    for split in ("train", "valid"):  # what cannot be read shows before the run begins
+        _check_answers(reader, load_examples(folder / "data", split, config.data.kind), report)
+    batches = math.ceil(examples / config.batches.size)
+    config = _timed(config, batches)
+    counts = {"examples": examples, "valid_examples": valid_examples, "batches": batches}
+    report({"kind": "data", **counts, "max_steps": config.trainer.max_steps})
+    if config.init == "weights":
+        save_body(config, folder)
+    return config
+
+
+def _check_answers(reader: Reader, examples: list[Example], report: Report) -> None:
+    """Say how many questions teach nothing, because no window holds their answer."""
+    lost = len(examples) - len(reader.read_to_learn(examples))
+    if lost == len(examples):
+        raise UserError(f"{examples[0].place}: no answer of this split fits into what is read")
+    if lost:
+        text = f"warning: left out: {lost:,} questions whose answers no window holds"
+        report({"kind": "note", "text": text})
+
+
+def _timed(config: UnderstandingRun, batches: int) -> UnderstandingRun:
+    """Passes over the data as steps: it is validated after each at the latest."""
+    if config.trainer.epochs is None:
+        return config
+    trainer = dataclasses.replace(
+        resolve_epochs(config.trainer, batches),
+        validate_every=min(config.trainer.validate_every, batches),
+        checkpoint_every=min(config.trainer.checkpoint_every, batches),
+    )
+    warmup = min(config.schedule.warmup_steps, math.ceil(trainer.max_steps / 10))
+    schedule = dataclasses.replace(config.schedule, warmup_steps=warmup)
+    return dataclasses.replace(config, trainer=trainer, schedule=schedule)
+
+
+def build_reader(config: UnderstandingRun, folder: Path) -> Reader:
+    """How a run's examples become tokens."""
+    tokenizer = load_vocabulary(folder / "tokenizer.json")
+    is_bert = isinstance(config.model, BERTConfig)
+    expected = config.model.vocab_size
+    marks = marks_of(tokenizer, is_bert)
+    if expected != (len(tokenizer) if is_bert else marks.end + 1):
+        raise UserError(
+            f"{folder / 'tokenizer.json'}: has {len(tokenizer)} entries, but the model's "
+            f"vocabulary is of {expected}: it does not belong to these weights"
+        )
+    return Reader(
+        tokenizer,
+        marks,
+        Labels.load(folder / "labels.json"),
+        config.batches.max_length or readable_length(config.model),
+        config.data.both_ways and not is_bert,
+    )
+
+
+def build_model(config: UnderstandingRun, labels: Labels) -> Understander:
+    """The network of a configuration."""
+    return Understander(config.model, labels.num_outputs, config.fine_tuning.head_dropout)
+
+
+def assemble(config: UnderstandingRun, folder: Path, device: torch.device) -> Assembly:
+    """Model, objective, optimiser and loaders of a prepared run."""
+    reader = build_reader(config, folder)
+    torch.manual_seed(config.seed)
+    model = build_model(config, reader.labels)
+    if config.init == "weights":
+        load_body(model, folder)
+    model = model.to(device)
+    chosen = config.fine_tuning
+    share = rate_share(
+        config.model.num_layers,
+        chosen.layer_decay,
+        chosen.frozen_layers,
+        chosen.frozen_embeddings,
+    )
+    kind = config.data.kind
+    training, validation = (
+        ExampleSamples(
+            reader.read_to_learn(load_examples(folder / "data", split, kind)),
+            kind,
+            config.batches,
+            config.seed,
+            shuffle=split == "train",
+        )
+        for split in ("train", "valid")
+    )
+    objective = UnderstandingObjective(model, config.objective, reader.labels)
+    return assemble_one(config, objective, training, validation, share)
+
+
+TASK = Task(
+    "understanding",
+    UnderstandingRun,
+    lambda config: data_digest(config.data),
+    prepare,
+    assemble,
+    prepared=("tokenizer.json", "labels.json", "data", INITIAL),
+    assets=("tokenizer.json", "labels.json"),
+    resolved=(
+        "trainer.max_steps",
+        "trainer.validate_every",
+        "trainer.checkpoint_every",
+        "schedule.warmup_steps",
+    ),
+)
+
+_EPOCHS = {"sst2": 2.0, "cola": 4.0, "mrpc": 6.0}
+_MONITORED = {"sst2": "accuracy", "cola": "matthews", "mrpc": "f1"}
+
+
+def _fine_tuning(
+    data: TaskConfig,
+    model: BodyConfig,
+    rate: float,
+    epochs: float,
+    monitor: str,
+    auxiliary: float = 0.0,
+) -> UnderstandingRun:
+    """Adam with a short warm-up and then down to nothing, as both papers have it."""
+    return UnderstandingRun(
+        data=data,
+        model=model,
+        objective=UnderstandingConfig(auxiliary=auxiliary),
+        optimizer=OptimizerConfig(
+            name="adamw", betas=(0.9, 0.999), epsilon=1e-8, weight_decay=0.01, decay="matrices"
+        ),
+        schedule=ScheduleConfig(name="cosine", rate=rate, warmup_steps=200),
+        trainer=TrainerConfig(
+            epochs=epochs,
+            log_every=50,
+            validate_every=200,
+            checkpoint_every=200,
+            keep_last=1,
+            clip_norm=1.0,
+            monitor=monitor,
+            higher_is_better=monitor != "loss",
+            patience=8,
+        ),
+    )
+
+
+def _public(name: Literal["sst2", "cola", "mrpc"], is_bert: bool) -> UnderstandingRun:
+    is_pair = name == "mrpc"
+    first = "sentence" if name == "sst2" else "text"
+    data = TaskConfig(
+        corpus=name, text=first, text2="text2" if is_pair else None, both_ways=is_pair
+    )
+    model: BodyConfig = BERTConfig(dropout=0.1, attention_dropout=0.0)
+    if not is_bert:
+        model = GPTConfig(dropout=0.1, attention_dropout=0.0)
+    auxiliary = 0.0 if is_bert else 0.5
+    return _fine_tuning(data, model, 3e-4, _EPOCHS[name], _MONITORED[name], auxiliary)
+
+
+@recipe("bert-sst2", system="bert", summary="good or bad film? whole sentences held out")
+def bert_sst2() -> UnderstandingRun:
+    """Phrases stand in one another, so a pass over them is many over the sentences: it is soon
+    learnt by heart. One pass, more dropout and averaged weights hold that off.
+    """
+    run = _public("sst2", is_bert=True)
+    return dataclasses.replace(
+        run,
+        model=dataclasses.replace(run.model, dropout=0.3),
+        fine_tuning=FineTuningConfig(head_dropout=0.3),
+        trainer=dataclasses.replace(run.trainer, epochs=1.0, ema_decay=0.995),
+    )
+
+
+@recipe("bert-cola", system="bert", summary="is this sentence acceptable English?")
+def bert_cola() -> UnderstandingRun:
+    return _public("cola", is_bert=True)
+
+
+@recipe("bert-mrpc", system="bert", summary="do two sentences say the same?")
+def bert_mrpc() -> UnderstandingRun:
+    return _public("mrpc", is_bert=True)
+
+
+@recipe("gpt-sst2", system="gpt", summary="good or bad film? by a GPT that still predicts")
+def gpt_sst2() -> UnderstandingRun:
+    return _public("sst2", is_bert=False)
+
+
+@recipe("gpt-cola", system="gpt", summary="acceptable English? by a GPT that still predicts")
+def gpt_cola() -> UnderstandingRun:
+    return _public("cola", is_bert=False)
+
+
+@recipe("gpt-mrpc", system="gpt", summary="the same said twice? by a GPT, both ways round")
+def gpt_mrpc() -> UnderstandingRun:
+    return _public("mrpc", is_bert=False)
+
+
+@recipe(
+    "understanding",
+    system="bert",
+    summary="your own labelled texts (data.train), with --init-from a pretrained run",
+)
+def understanding() -> UnderstandingRun:
+    model = BERTConfig(dropout=0.1, attention_dropout=0.0)
+    return _fine_tuning(TaskConfig(), model, 3e-4, 3.0, "loss")
