@@ -32,7 +32,7 @@ def settings(cls: type[Settings]) -> type[Settings]:
     return pydantic_dataclass(frozen=True, kw_only=True, config=_STRICT)(cls)  # type: ignore[return-value]
 
 
-def build(cls: type[Settings], values: Mapping[str, Any], origin: "Origin") -> Settings:
+def build(cls: type[Settings], values: Mapping[str, Any], origin: "Provenance") -> Settings:
     """Validate nested values into settings; `origin` says where each key came from."""
     try:
         return TypeAdapter(cls).validate_python(dict(values))
@@ -40,7 +40,7 @@ def build(cls: type[Settings], values: Mapping[str, Any], origin: "Origin") -> S
         raise UserError(_explain(cls, error, origin)) from None
 
 
-class Origin:
+class Provenance:
     """Where each dotted key of a configuration was written, for error messages."""
 
     def __init__(self, default: str) -> None:
@@ -55,7 +55,7 @@ class Origin:
         return self.default
 
 
-def read_yaml(path: Path) -> tuple[dict[str, Any], Origin]:
+def read_yaml(path: Path) -> tuple[dict[str, Any], Provenance]:
     """The mapping in a YAML file, and the line of each of its keys."""
     try:
         text = path.read_text(encoding="utf-8")
@@ -73,12 +73,12 @@ def read_yaml(path: Path) -> tuple[dict[str, Any], Origin]:
         raise UserError(f"{place}: not valid YAML: {problem}") from None
     if not isinstance(values, dict):
         raise UserError(f"{path}:1: a recipe file holds `key: value` lines; this one does not")
-    origin = Origin(str(path))
+    origin = Provenance(str(path))
     _mark_lines(node, "", path, origin)
     return values, origin
 
 
-def _mark_lines(node: yaml.Node | None, prefix: str, path: Path, origin: Origin) -> None:
+def _mark_lines(node: yaml.Node | None, prefix: str, path: Path, origin: Provenance) -> None:
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             dotted = f"{prefix}{key.value}"
@@ -89,7 +89,9 @@ def _mark_lines(node: yaml.Node | None, prefix: str, path: Path, origin: Origin)
             _mark_lines(value, f"{dotted}.", path, origin)
 
 
-def override(values: dict[str, Any], assignments: Sequence[str], origin: Origin) -> dict[str, Any]:
+def override(
+    values: dict[str, Any], assignments: Sequence[str], origin: Provenance
+) -> dict[str, Any]:
     """Apply `key.inner=value` assignments (values in YAML) to a copy of nested values."""
     values = copy.deepcopy(values)
     for assignment in assignments:
@@ -117,7 +119,7 @@ def override(values: dict[str, Any], assignments: Sequence[str], origin: Origin)
     return values
 
 
-def _explain(cls: type, error: ValidationError, origin: Origin) -> str:
+def _explain(cls: type, error: ValidationError, origin: Provenance) -> str:
     """The first fault in one line; how many more there are."""
     faults = error.errors(include_url=False)
     fault = faults[0]

@@ -4,7 +4,7 @@ import dataclasses
 import json
 from collections.abc import Sequence
 
-from landmark.core.configuration import Origin, as_values, build, override
+from landmark.core.configuration import Provenance, as_values, build, override
 from landmark.core.errors import UserError
 from landmark.core.registry import nearest
 from landmark.engine.settings import TrainerConfig
@@ -64,7 +64,7 @@ def enter_problem(
     _check_overrides(overrides)
     steps = steps or SHORT_STEPS
     start = ProblemRun(problem=problem, trainer=TrainerConfig(max_steps=steps))
-    origin = Origin(f"problem {problem}")
+    origin = Provenance(f"problem {problem}")
     config = build(ProblemRun, override(as_values(start), overrides, origin), origin)
     race = _usual_race(problem, config.optimizer)
     race = dataclasses.replace(race, racers=(*race.racers, _LINE_SEARCH))

@@ -30,6 +30,7 @@ from landmark.engine.trainer import Report
 from landmark.optim.schedule import ScheduleConfig
 from landmark.tasks.assembly import optimizers_for
 from landmark.tasks.card import Card, register
+from landmark.tasks.fine_tuning import Origin
 from landmark.tasks.task import Assembly, RunConfig, Task
 
 
@@ -165,7 +166,9 @@ class _Nothing:
         return Batch()
 
 
-def prepare(config: ProblemRun, folder: Path, report: Report) -> ProblemRun:
+def prepare(
+    config: ProblemRun, folder: Path, report: Report, origin: Origin | None = None
+) -> ProblemRun:
     """Nothing to keep; but whatever is wrong with the problem shows here, before the first step."""
     torch.manual_seed(config.seed)
     problem = load_problem(config.problem, config.seed)

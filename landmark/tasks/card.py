@@ -269,10 +269,10 @@ def _answer_block(
 
 def take_options(cls: type[Any], options: Any, changes: Mapping[str, Any]) -> Any:
     """Options as an object or as keywords: what Python's functions take."""
-    from landmark.core.configuration import Origin, build
+    from landmark.core.configuration import Provenance, build
 
     if options is not None:
         if changes:
             raise UserError(f"give options or keywords, not both: {', '.join(changes)}")
         return options
-    return build(cls, changes, Origin("options"))
+    return build(cls, changes, Provenance("options"))

@@ -8,13 +8,14 @@ from typing import Annotated, Any
 import torch
 from pydantic import Field, model_validator
 
-from landmark.core.configuration import Origin, Settings, as_values, build, settings
+from landmark.core.configuration import Provenance, Settings, as_values, build, settings
 from landmark.engine.assembly import Assembly as Assembly
 from landmark.engine.settings import TrainerConfig
 from landmark.engine.trainer import Report
 from landmark.optim.optimizer import OptimizerConfig
 from landmark.optim.schedule import ScheduleConfig
 from landmark.tasks.card import CARDS, resolve
+from landmark.tasks.fine_tuning import Origin
 
 
 @settings
@@ -63,7 +64,7 @@ def _changed(
     if player not in changes:
         return common
     values = {**as_values(common), **changes[player]}
-    return build(type(common), values, Origin(f"{key}.{player}"))
+    return build(type(common), values, Provenance(f"{key}.{player}"))
 
 
 @dataclass(frozen=True)
@@ -74,8 +75,11 @@ class Task:
     config: type[Any]
     data_digest: Callable[[Any], str]
     """A digest of the data a configuration names: with the recipe, a run's identity."""
-    prepare: Callable[[Any, Path, Report], Any]
-    """Fill a run folder with what training needs; returns the resolved configuration."""
+    prepare: Callable[[Any, Path, Report, Origin | None], Any]
+    """Fill a run folder with what training needs; returns the resolved configuration.
+
+    With the run to begin from, if init_from names one (see Card.begins_from).
+    """
     assemble: Callable[[Any, Path, torch.device], Assembly]
     prepared: tuple[str, ...] = ()
     """The names of all that `prepare` puts into a run folder."""

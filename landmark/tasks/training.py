@@ -16,7 +16,7 @@ import yaml
 from torch import nn
 
 from landmark.core.configuration import (
-    Origin,
+    Provenance,
     as_values,
     as_yaml,
     build,
@@ -35,6 +35,7 @@ from landmark.engine.settings import resolve_epochs
 from landmark.engine.trainer import Report
 from landmark.tasks.card import CARDS
 from landmark.tasks.catalog import RECIPES, load_catalog
+from landmark.tasks.fine_tuning import Origin
 from landmark.tasks.task import RunConfig, Task, task_named
 
 # What may change when a run goes on. Weights and data stay what they are; max_steps moves the end
@@ -62,7 +63,7 @@ def resolve(name: str, overrides: Sequence[str] = ()) -> RunConfig:
     """A recipe's name or a YAML file, with dotted overrides, as a checked configuration."""
     load_catalog()
     if name in RECIPES:
-        values, origin = as_values(RECIPES[name].build()), Origin(f"recipe {name}")
+        values, origin = as_values(RECIPES[name].build()), Provenance(f"recipe {name}")
     elif name.endswith((".yaml", ".yml")) or Path(name).is_file():
         values, origin = read_yaml(Path(name))
     else:
@@ -71,7 +72,7 @@ def resolve(name: str, overrides: Sequence[str] = ()) -> RunConfig:
     return _build(values, overrides, origin)
 
 
-def _build(values: dict[str, Any], overrides: Sequence[str], origin: Origin) -> RunConfig:
+def _build(values: dict[str, Any], overrides: Sequence[str], origin: Provenance) -> RunConfig:
     values = {key: value for key, value in values.items() if key not in FACTS}
     values = override(values, overrides, origin)
     if "task" not in values:
@@ -83,7 +84,7 @@ def _build(values: dict[str, Any], overrides: Sequence[str], origin: Origin) -> 
 def load_config(run: Run, overrides: Sequence[str] = ()) -> RunConfig:
     """The configuration of an existing run."""
     load_catalog()
-    return _build(run.read_recipe(), overrides, Origin(str(run.folder / "recipe.yaml")))
+    return _build(run.read_recipe(), overrides, Provenance(str(run.folder / "recipe.yaml")))
 
 
 def task_of_recipe(name: str, overrides: Sequence[str] = ()) -> str:
@@ -208,13 +209,29 @@ def prepare_task(config: RunConfig, folder: Path, report: Report) -> RunConfig:
     Passes over the data become updates here, unless the task knows their number earlier.
     """
     task = task_named(config.task)
-    config = task.prepare(config, folder, report)
+    config = task.prepare(config, folder, report, open_origin(config))
     if config.trainer.epochs is None or _LENGTH in task.resolved:
         return config
     source = task.assemble(config, folder, torch.device("cpu")).source
     trainer = resolve_epochs(config.trainer, source.batches_per_epoch())
     report({"kind": "data", "batches": source.batches_per_epoch(), "max_steps": trainer.max_steps})
     return dataclasses.replace(config, trainer=trainer)
+
+
+def open_origin(config: RunConfig) -> Origin | None:
+    """The run that a configuration begins from, if it names one; only certain tasks' runs fit."""
+    if config.init_from is None:
+        return None
+    run = Run.open(Path(config.init_from))
+    old, allowed = load_config(run), CARDS[config.task].begins_from
+    if old.task not in allowed:
+        fits = f"begin from one of {' or '.join(allowed)}" if allowed else "leave out --init-from"
+        raise UserError(
+            f"{run.folder}: is a run of task {old.task!r}, and a run of task {config.task!r} "
+            f"cannot begin from it: {fits}"
+        )
+    check_assets(run)
+    return Origin(run, old)
 
 
 def _discard(run: Run, task: Task) -> None:

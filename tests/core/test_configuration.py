@@ -8,7 +8,7 @@ import yaml
 from pydantic import Field
 
 from landmark.core.configuration import (
-    Origin,
+    Provenance,
     as_values,
     as_yaml,
     build,
@@ -46,7 +46,7 @@ class Car:
 
 
 def car(values: dict[Any, Any]) -> Car:
-    return build(Car, {"name": "herbie"} | values, Origin("recipe x"))
+    return build(Car, {"name": "herbie"} | values, Provenance("recipe x"))
 
 
 def refusal(values: dict[Any, Any]) -> str:
@@ -98,7 +98,7 @@ def test_a_wrong_value_is_refused_by_its_name(values: dict[Any, Any], message: s
 
 def test_a_missing_key_is_named() -> None:
     with pytest.raises(UserError, match="recipe x: 'name' is missing"):
-        build(Car, {}, Origin("recipe x"))
+        build(Car, {}, Provenance("recipe x"))
 
 
 def test_several_faults_are_counted() -> None:
@@ -160,7 +160,7 @@ def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
 
 def test_overrides_change_nested_values_of_a_copy() -> None:
     values = {"name": "a", "engine": {"power": 3}}
-    origin = Origin("recipe x")
+    origin = Provenance("recipe x")
     changed = override(
         values,
         ["engine.power=80.5", "doors=2", "extras=[a, b]", "spare.fuel=diesel", "name=b=c"],
@@ -176,12 +176,12 @@ def test_overrides_change_nested_values_of_a_copy() -> None:
 
 
 def test_the_last_override_of_a_key_wins() -> None:
-    assert override({}, ["doors=2", "doors=3"], Origin("x")) == {"doors": 3}
+    assert override({}, ["doors=2", "doors=3"], Provenance("x")) == {"doors": 3}
 
 
 @pytest.mark.parametrize("number", ["1e-3", "1.0e-3", "0.001"])
 def test_numbers_may_be_written_as_people_write_them(number: str) -> None:
-    origin = Origin("x")
+    origin = Provenance("x")
     values = override({"name": "a"}, [f"engine.power={number}"], origin)
     assert build(Car, values, origin).engine.power == 0.001
 
@@ -199,7 +199,7 @@ def test_numbers_may_be_written_as_people_write_them(number: str) -> None:
     ],
 )
 def test_a_wrong_override_is_named(assignment: str, message: str) -> None:
-    origin = Origin("recipe x")
+    origin = Provenance("recipe x")
     with pytest.raises(UserError) as caught:
         build(Car, override({"name": "a", "doors": 4}, [assignment], origin), origin)
     assert message in str(caught.value)
@@ -282,7 +282,7 @@ class Boat:
 
 
 def boat(values: dict[str, Any]) -> Boat:
-    return build(Boat, values, Origin("recipe boat"))
+    return build(Boat, values, Provenance("recipe boat"))
 
 
 def test_a_field_of_several_kinds_is_told_apart_by_its_key() -> None:

@@ -18,6 +18,7 @@ from landmark.optim.optimizer import OptimizerConfig
 from landmark.optim.schedule import ScheduleConfig
 from landmark.tasks.assembly import optimizers_for
 from landmark.tasks.catalog import System, add_system, recipe
+from landmark.tasks.fine_tuning import Origin
 from landmark.tasks.task import Assembly, RunConfig, Task
 
 
@@ -30,7 +31,9 @@ class GaussianRun(RunConfig):
     model: GanConfig = dataclasses.field(default_factory=GanConfig)
 
 
-def prepare(config: GaussianRun, folder: Path, report: Report) -> GaussianRun:
+def prepare(
+    config: GaussianRun, folder: Path, report: Report, origin: Origin | None = None
+) -> GaussianRun:
     """Points are drawn as they are needed: nothing to prepare."""
     return config
 

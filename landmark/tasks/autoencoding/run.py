@@ -18,6 +18,7 @@ from landmark.models.autoencoder import AutoencoderConfig, VariationalAutoencode
 from landmark.objectives.variational import VariationalObjective
 from landmark.tasks.assembly import assemble_one
 from landmark.tasks.catalog import recipe
+from landmark.tasks.fine_tuning import Origin
 from landmark.tasks.image_classification.adam import CONSTANT, adam
 from landmark.tasks.task import Assembly, RunConfig, Task
 
@@ -32,7 +33,9 @@ class AutoencodingRun(RunConfig):
     batches: ImageBatchConfig = dataclasses.field(default_factory=ImageBatchConfig)
 
 
-def prepare(config: AutoencodingRun, folder: Path, report: Report) -> AutoencodingRun:
+def prepare(
+    config: AutoencodingRun, folder: Path, report: Report, origin: Origin | None = None
+) -> AutoencodingRun:
     """Images into the run folder, of numbers from 0 to 1: probabilities of a Bernoulli."""
     form, images, valid_images = prepare_images(config.data, folder, report)
     ones = (1.0,) * form.channels

@@ -25,6 +25,7 @@ from landmark.models.bag_of_words import BagOfWords, BagOfWordsConfig
 from landmark.objectives.bag_of_words import BagOfWordsObjective
 from landmark.tasks.assembly import assemble_one
 from landmark.tasks.catalog import recipe
+from landmark.tasks.fine_tuning import Origin
 from landmark.tasks.image_classification.adam import FALLING, adam
 from landmark.tasks.task import Assembly, RunConfig, Task
 
@@ -62,7 +63,9 @@ class BagOfWordsRun(RunConfig):
         return self
 
 
-def prepare(config: BagOfWordsRun, folder: Path, report: Report) -> BagOfWordsRun:
+def prepare(
+    config: BagOfWordsRun, folder: Path, report: Report, origin: Origin | None = None
+) -> BagOfWordsRun:
     """Labels, words and examples into the run folder."""
     examples, valid_examples = prepare_examples(config.data, folder, report)
     words = WordList.of(_examples(folder, "train"), config.model.vocab_size)

@@ -26,6 +26,7 @@ from landmark.objectives.classification import ClassificationConfig, Classificat
 from landmark.optim.schedule import ScheduleConfig
 from landmark.tasks.assembly import assemble_one
 from landmark.tasks.fine_tuning import INITIAL
+from landmark.tasks.fine_tuning import Origin as RunOrigin
 from landmark.tasks.image_classification.fine_tuning import (
     ImageFineTuningConfig,
     Origin,
@@ -65,7 +66,9 @@ class ImageClassificationRun(RunConfig):
         return self
 
 
-def prepare(config: ImageClassificationRun, folder: Path, report: Report) -> ImageClassificationRun:
+def prepare(
+    config: ImageClassificationRun, folder: Path, report: Report, begins: RunOrigin | None = None
+) -> ImageClassificationRun:
     """Images, classes and, for fine-tuning, the weights to begin with into the run folder."""
     origin = Origin.open(config.init_from) if config.init_from else None
     if origin:

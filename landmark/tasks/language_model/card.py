@@ -11,4 +11,5 @@ CARD = Card(
         f"{_HERE}.gpt",
         f"{_HERE}.run",
     ),
+    begins_from=("language-model",),
 )

@@ -37,10 +37,8 @@ from landmark.tasks.assembly import assemble_one
 from landmark.tasks.catalog import Network, System, add_system, recipe
 from landmark.tasks.fine_tuning import (
     INITIAL,
-    adopt_reader,
-    copy_initial,
+    Origin,
     load_initial,
-    open_origin,
 )
 from landmark.tasks.task import Assembly, RunConfig, Task
 
@@ -82,26 +80,28 @@ def build_model(config: Model) -> RecurrentLanguageModel | GPT:
     return GPT(config) if isinstance(config, GPTConfig) else RecurrentLanguageModel(config)
 
 
-def prepare(config: LanguageModelRun, folder: Path, report: Report) -> LanguageModelRun:
+def prepare(
+    config: LanguageModelRun, folder: Path, report: Report, origin: Origin | None = None
+) -> LanguageModelRun:
     """Tokenizer and tokens into the run folder; the model's vocabulary is the tokenizer's."""
-    if config.init_from:
-        config = _adopt(config, report)
+    if origin:
+        config = _adopt(config, origin, report)
     size = prepare_text(config.data, config.tokenizer, folder, config.batches.length, report)
     wanted = config.model.vocab_size
     if wanted not in (None, size):
         raise UserError(
             f"the vocabulary does not match: model.vocab_size is {wanted}, the tokenizer has {size}"
         )
-    if config.init_from:
-        copy_initial(config.init_from, folder)
+    if origin:
+        origin.save(folder)
     return dataclasses.replace(config, model=dataclasses.replace(config.model, vocab_size=size))
 
 
-def _adopt(config: LanguageModelRun, report: Report) -> LanguageModelRun:
+def _adopt(config: LanguageModelRun, origin: Origin, report: Report) -> LanguageModelRun:
     """The shape and vocabulary of the run to begin from, and windows that its context holds."""
     wanted = config.tokenizer.kind
-    config = adopt_reader(config, open_origin(config))
-    tokenizer = load_tokenizer(Path(str(config.tokenizer.file)))
+    config = origin.adopted_by(config)
+    tokenizer = load_tokenizer(origin.tokenizer_file)
     kind = "characters" if isinstance(tokenizer, CharacterTokenizer) else "subwords"
     if kind != wanted:
         needed = f"tokenizer.kind={kind}" + " data.apart=false" * (kind == "characters")

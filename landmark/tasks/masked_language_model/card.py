@@ -8,4 +8,5 @@ CARD = Card(
     name="masked-language-model",
     task=f"{_HERE}.run:TASK",
     recipes=(f"{_HERE}.recipes",),
+    begins_from=("masked-language-model",),
 )

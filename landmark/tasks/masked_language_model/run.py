@@ -24,10 +24,8 @@ from landmark.objectives.masked_token import MaskedTokenObjective
 from landmark.tasks.assembly import assemble_one
 from landmark.tasks.fine_tuning import (
     INITIAL,
-    adopt_reader,
-    copy_initial,
+    Origin,
     load_initial,
-    open_origin,
 )
 from landmark.tasks.task import Assembly, RunConfig, Task
 
@@ -65,13 +63,14 @@ def _misfit(model: BERTConfig, objective: MaskedTokenConfig) -> str | None:
     return None
 
 
-def prepare(config: MaskedLanguageModelRun, folder: Path, report: Report) -> MaskedLanguageModelRun:
+def prepare(
+    config: MaskedLanguageModelRun, folder: Path, report: Report, origin: Origin | None = None
+) -> MaskedLanguageModelRun:
     """Tokenizer and tokens into the run folder; the model's vocabulary is the tokenizer's."""
-    if config.init_from:
-        old: MaskedLanguageModelRun = open_origin(config)
-        if fault := _misfit(old.model, config.objective):
+    if origin:
+        if fault := _misfit(origin.config.model, config.objective):
             raise UserError(f"{config.init_from}: {fault}")
-        config = adopt_reader(config, old)
+        config = origin.adopted_by(config)
     in_pairs = config.objective.next_sentence
     room = config.model.max_length - separators(config.objective)
     size = prepare_passages(
@@ -87,8 +86,8 @@ def prepare(config: MaskedLanguageModelRun, folder: Path, report: Report) -> Mas
         raise UserError(
             f"the vocabulary does not match: model.vocab_size is {wanted}, the tokenizer has {size}"
         )
-    if config.init_from:
-        copy_initial(config.init_from, folder)
+    if origin:
+        origin.save(folder)
     return dataclasses.replace(config, model=dataclasses.replace(config.model, vocab_size=size))
 
 

@@ -12,4 +12,5 @@ CARD = Card(
         f"{_HERE}.seq2seq",
         f"{_HERE}.adam",
     ),
+    begins_from=("translation",),
 )

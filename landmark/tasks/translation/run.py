@@ -26,8 +26,9 @@ from landmark.models.translation import TranslationModel
 from landmark.objectives.translation import TranslationConfig, TranslationObjective
 from landmark.optim.schedule import ScheduleConfig
 from landmark.tasks.assembly import assemble_one
-from landmark.tasks.fine_tuning import INITIAL, adopt, load_initial, save_initial
+from landmark.tasks.fine_tuning import INITIAL, Origin, load_initial
 from landmark.tasks.task import Assembly, RunConfig, Task
+from landmark.tasks.translation.fine_tuning import adopt, save_extended
 
 Model = TransformerConfig | Seq2seqConfig
 
@@ -69,23 +70,25 @@ def translate_once(model: TranslationModel) -> torch.Tensor:
     return model.logits(model(tokens, packing, tokens, packing))
 
 
-def prepare(config: TranslationRun, folder: Path, report: Report) -> TranslationRun:
+def prepare(
+    config: TranslationRun, folder: Path, report: Report, origin: Origin | None = None
+) -> TranslationRun:
     """Tokenizer and token shards into the run folder; the model's vocabulary is the tokenizer's."""
-    if config.init_from:
-        config = adopt(config)
+    if origin:
+        config = adopt(config, origin)
     size = prepare_translation(
         config.data, config.tokenizer, folder, config.model.max_length, report
     )
-    wanted = None if config.init_from else config.model.vocab_size
+    wanted = None if origin else config.model.vocab_size
     if wanted not in (None, size):
         raise UserError(
             f"the vocabulary does not match: model.vocab_size is {wanted}, the tokenizer has {size}"
         )
     model = dataclasses.replace(config.model, vocab_size=size)
-    if config.init_from:
+    if origin:
         with torch.device("meta"):
             shaped = build_model(model)
-        save_initial(config.init_from, shaped, folder)
+        save_extended(origin, shaped, folder)
     return dataclasses.replace(config, model=model)
 
 

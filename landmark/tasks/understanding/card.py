@@ -8,4 +8,5 @@ CARD = Card(
     name="understanding",
     task=f"{_HERE}.run:TASK",
     recipes=(f"{_HERE}.run",),
+    begins_from=("masked-language-model", "language-model"),
 )

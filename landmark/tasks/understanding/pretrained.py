@@ -2,7 +2,7 @@
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -12,18 +12,14 @@ from landmark.core.runtime import derive_seed
 from landmark.data.running_text.character import TextTokenizer, load_tokenizer
 from landmark.data.running_text.wordpiece import WordPieceTokenizer, is_wordpiece
 from landmark.data.understanding.encoding import NEW_ENTRIES
-from landmark.engine.checkpoint import load_module, load_tensors, save_checkpoint
-from landmark.engine.run import Run
-from landmark.engine.session import MODEL, load_player
+from landmark.engine.checkpoint import load_module, load_tensors
+from landmark.engine.session import MODEL
 from landmark.models.transformer.bert import BERTConfig
 from landmark.models.understanding import BodyConfig, Understander
-from landmark.tasks.fine_tuning import INITIAL, take_shape
-from landmark.tasks.training import check_assets, load_config
+from landmark.tasks.fine_tuning import INITIAL, Origin
 
 if TYPE_CHECKING:
     from landmark.tasks.understanding.run import UnderstandingRun
-
-_TASKS = ("masked-language-model", "language-model")
 
 
 def load_vocabulary(path: Path) -> TextTokenizer | WordPieceTokenizer:
@@ -31,44 +27,26 @@ def load_vocabulary(path: Path) -> TextTokenizer | WordPieceTokenizer:
     return WordPieceTokenizer.load(path) if is_wordpiece(path) else load_tokenizer(path)
 
 
-def adopt_body(config: "UnderstandingRun", folder: Path) -> "UnderstandingRun":
+def adopt_body(config: "UnderstandingRun", origin: Origin, folder: Path) -> "UnderstandingRun":
     """Take the shape and the vocabulary of the pretrained run, which goes into the run folder."""
-    run, old = _open(config)
-    tokenizer = load_vocabulary(run.folder / "tokenizer.json")
-    if len(tokenizer) != old.model.vocab_size:
+    size = origin.config.model.vocab_size
+    tokenizer = load_vocabulary(origin.tokenizer_file)
+    if len(tokenizer) != size:
         raise UserError(
-            f"{run.folder}: the vocabulary does not match: the model has {old.model.vocab_size} "
+            f"{origin.run.folder}: the vocabulary does not match: the model has {size} "
             f"entries, tokenizer.json has {len(tokenizer)}"
         )
-    more = 0 if isinstance(old.model, BERTConfig) else NEW_ENTRIES
-    shape = take_shape(old.model, config.model)
-    model = dataclasses.replace(shape, vocab_size=old.model.vocab_size + more)
+    more = 0 if isinstance(origin.config.model, BERTConfig) else NEW_ENTRIES
+    shape = origin.take_shape(config.model)
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer.save(folder / "tokenizer.json")
-    return dataclasses.replace(config, model=model)
-
-
-def _open(config: "UnderstandingRun") -> tuple[Run, Any]:
-    if not config.init_from:
-        raise UserError(
-            "there is nothing to fine-tune: give --init-from RUN, a pretrained run (as `landmark "
-            "train bert-reading` makes one); init=shape takes its shape but fresh weights"
-        )
-    run = Run.open(Path(config.init_from))
-    old = load_config(run)
-    if old.task not in _TASKS:
-        raise UserError(
-            f"{run.folder}: is a run of task {old.task!r}: begin from one of {' or '.join(_TASKS)}"
-        )
-    check_assets(run)
-    return run, old
+    return dataclasses.replace(config, model=dataclasses.replace(shape, vocab_size=size + more))
 
 
 @torch.no_grad()
-def save_body(config: "UnderstandingRun", folder: Path) -> None:
+def save_body(config: "UnderstandingRun", origin: Origin, folder: Path) -> None:
     """Put the pretrained body's weights into the run folder, with rows for new entries."""
-    checkpoint = Run.open(Path(str(config.init_from))).find_checkpoint()
-    weights = load_player(checkpoint, "model")
+    weights = origin.weights()
     if isinstance(config.model, BERTConfig):
         weights = {
             name.removeprefix("bert."): tensor
@@ -79,7 +57,7 @@ def save_body(config: "UnderstandingRun", folder: Path) -> None:
     for name in ("embedding.weight", "output.weight"):
         if name in weights and size is not None and len(weights[name]) < size:
             weights[name] = _extended(weights[name], size, derive_seed(config.seed, name))
-    save_checkpoint(folder / INITIAL, {MODEL: weights}, {"step": 0, "from": str(checkpoint)})
+    origin.save(folder, weights)
 
 
 def _extended(rows: Tensor, size: int, seed: int) -> Tensor:

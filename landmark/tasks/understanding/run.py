@@ -30,7 +30,7 @@ from landmark.optim.optimizer import OptimizerConfig
 from landmark.optim.schedule import ScheduleConfig
 from landmark.tasks.assembly import assemble_one
 from landmark.tasks.catalog import recipe
-from landmark.tasks.fine_tuning import INITIAL
+from landmark.tasks.fine_tuning import INITIAL, Origin
 from landmark.tasks.task import Assembly, RunConfig, Task
 from landmark.tasks.understanding.pretrained import (
     adopt_body,
@@ -79,9 +79,16 @@ class UnderstandingRun(RunConfig):
         return self
 
 
-def prepare(config: UnderstandingRun, folder: Path, report: Report) -> UnderstandingRun:
+def prepare(
+    config: UnderstandingRun, folder: Path, report: Report, origin: Origin | None = None
+) -> UnderstandingRun:
     """Vocabulary, labels, examples and the weights to begin with into the run folder."""
-    config = adopt_body(config, folder)
+    if origin is None:
+        raise UserError(
+            "there is nothing to fine-tune: give --init-from RUN, a pretrained run (as `landmark "
+            "train bert-reading` makes one); init=shape takes its shape but fresh weights"
+        )
+    config = adopt_body(config, origin, folder)
     layers = config.model.num_layers
     if config.fine_tuning.frozen_layers > layers:
         raise UserError(
@@ -108,7 +115,7 @@ def prepare(config: UnderstandingRun, folder: Path, report: Report) -> Understan
     counts = {"examples": examples, "valid_examples": valid_examples, "batches": batches}
     report({"kind": "data", **counts, "max_steps": config.trainer.max_steps})
     if config.init == "weights":
-        save_body(config, folder)
+        save_body(config, origin, folder)
     return config
 
 

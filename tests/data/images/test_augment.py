@@ -6,7 +6,7 @@ import torch
 from PIL import Image
 from scipy import ndimage
 
-from landmark.core.configuration import Origin, build
+from landmark.core.configuration import Provenance, build
 from landmark.core.errors import UserError
 from landmark.data.images.augment import AugmentConfig, cut_at_random, cut_out, vary
 from landmark.data.images.draws import Draws
@@ -231,4 +231,4 @@ def test_grey_images_have_no_colours_to_change():
 )
 def test_settings_that_make_no_sense_are_refused(values, message):
     with pytest.raises(UserError, match=message):
-        build(AugmentConfig, values, Origin("recipe"))
+        build(AugmentConfig, values, Provenance("recipe"))

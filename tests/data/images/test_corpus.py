@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from landmark.core.configuration import Origin, build
+from landmark.core.configuration import Provenance, build
 from landmark.core.errors import DamagedError, UserError
 from landmark.data.images import corpus
 from landmark.data.images.corpus import (
@@ -292,7 +292,7 @@ def test_the_digest_is_of_the_images_not_of_the_settings(pets, tmp_path):
 )
 def test_settings_that_make_no_sense_are_refused(values, message):
     with pytest.raises(UserError, match=message):
-        build(ImageDataConfig, values, Origin("recipe"))
+        build(ImageDataConfig, values, Provenance("recipe"))
 
 
 def test_files_without_a_folder_say_what_to_give():

@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from landmark.core.configuration import Origin, build
+from landmark.core.configuration import Provenance, build
 from landmark.core.errors import UserError
 from landmark.data.running_text import document
 from landmark.data.running_text.character import load_tokenizer
@@ -147,7 +147,7 @@ def test_no_text_at_all_is_refused(tmp_path):
 
 def test_files_without_their_corpus_are_refused():
     with pytest.raises(UserError, match=r"data\.corpus is 'shakespeare': set data\.corpus=files"):
-        build(TextConfig, {"text": ["x"]}, Origin("test"))
+        build(TextConfig, {"text": ["x"]}, Provenance("test"))
 
 
 def test_one_word_is_trained_and_validated_on(tmp_path):

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from landmark.core.configuration import Origin, build
+from landmark.core.configuration import Provenance, build
 from landmark.core.errors import UserError
 from landmark.data.embedded import corpus
 from landmark.data.shards import ShardWriter, TokenStore
@@ -163,7 +163,7 @@ def test_several_target_languages_are_told_by_a_tag(tmp_path, prepare):
 def test_languages_that_fit_no_files_are_refused(settings, message):
     values = {"corpus": "files", "source": ["own.en"], **settings}
     with pytest.raises(UserError, match=message):
-        build(ParallelTextConfig, values, Origin("test"))
+        build(ParallelTextConfig, values, Provenance("test"))
 
 
 def test_moses_form_is_what_the_model_sees_on_both_sides(files):
@@ -391,7 +391,7 @@ def test_faulty_extra_files_are_named_before_any_work(files, extra, prepare, tmp
 )
 def test_extra_pairs_that_cannot_be_used_are_refused(settings, said):
     with pytest.raises(UserError, match=said):
-        build(ParallelTextConfig, {"corpus": "multi30k", **settings}, Origin("recipe"))
+        build(ParallelTextConfig, {"corpus": "multi30k", **settings}, Provenance("recipe"))
 
 
 # The embedded corpus

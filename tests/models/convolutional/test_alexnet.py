@@ -2,7 +2,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from landmark.core.configuration import Origin, build
+from landmark.core.configuration import Provenance, build
 from landmark.core.errors import UserError
 from landmark.models.convolutional.alexnet import VARIANTS, AlexNet, AlexNetConfig
 from landmark.probes.anatomy import dissect
@@ -128,4 +128,4 @@ def test_dropout_is_in_the_hidden_dense_layers_alone():
 
 def test_towers_need_even_widths():
     with pytest.raises(UserError, match="two towers share widths in halves"):
-        build(AlexNetConfig, {"widths": (96, 255, 384, 384, 256)}, Origin("test"))
+        build(AlexNetConfig, {"widths": (96, 255, 384, 384, 256)}, Provenance("test"))

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from examples.highway import HighwayLayer
-from landmark.core.configuration import Origin, build
+from landmark.core.configuration import Provenance, build
 from landmark.core.errors import UserError
 from landmark.models.convolutional.highway import (
     VARIANTS,
@@ -71,4 +71,4 @@ def test_the_plain_network_has_the_same_depth_and_no_gates():
 
 def test_a_stage_without_a_width_is_refused():
     with pytest.raises(UserError, match="depths has 2 stages and widths 3: give each stage both"):
-        build(HighwayConfig, {"depths": [1, 2], "widths": [1, 2, 3]}, Origin("test"))
+        build(HighwayConfig, {"depths": [1, 2], "widths": [1, 2, 3]}, Provenance("test"))

@@ -3,7 +3,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from landmark.core.configuration import Origin, build
+from landmark.core.configuration import Provenance, build
 from landmark.core.errors import UserError
 from landmark.layers.packing import Packing
 from landmark.models.recurrent import language_model as module
@@ -25,7 +25,7 @@ def config(**changes: object) -> RecurrentLanguageModelConfig:
         "hidden_size": HIDDEN,
         "num_layers": LAYERS,
     }
-    return build(RecurrentLanguageModelConfig, shape | changes, Origin("test"))
+    return build(RecurrentLanguageModelConfig, shape | changes, Provenance("test"))
 
 
 def build_model(seed: int = 0, **changes: object) -> RecurrentLanguageModel:

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from landmark.core.configuration import Origin, build
+from landmark.core.configuration import Provenance, build
 from landmark.core.errors import UserError
 from landmark.decoding.beam_search import beam_search
 from landmark.layers.packing import Packing
@@ -27,7 +27,7 @@ def model(**changes: object) -> Seq2seq:
         "max_length": 32,
     }
     torch.manual_seed(0)
-    return Seq2seq(build(Seq2seqConfig, shape | changes, Origin("test"))).double().eval()
+    return Seq2seq(build(Seq2seqConfig, shape | changes, Provenance("test"))).double().eval()
 
 
 def packed(sentences: list[list[int]]) -> tuple[torch.Tensor, Packing]:

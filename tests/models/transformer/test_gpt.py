@@ -5,7 +5,7 @@ import torch
 import transformers
 from torch import Tensor, nn
 
-from landmark.core.configuration import Origin, build
+from landmark.core.configuration import Provenance, build
 from landmark.core.errors import UserError
 from landmark.layers.packing import Packing
 from landmark.models.transformer.gpt import GPT, VARIANTS, GPTConfig
@@ -23,7 +23,7 @@ def config(**changes: object) -> GPTConfig:
         "num_layers": LAYERS,
         "max_length": CONTEXT,
     }
-    return build(GPTConfig, shape | changes, Origin("test"))
+    return build(GPTConfig, shape | changes, Provenance("test"))
 
 
 def build_model(**changes: object) -> GPT:

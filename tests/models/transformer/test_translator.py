@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import nn
 
-from landmark.core.configuration import Origin, build
+from landmark.core.configuration import Provenance, build
 from landmark.core.errors import UserError
 from landmark.layers.attention import MultiHeadAttention
 from landmark.layers.packing import Packing
@@ -30,7 +30,7 @@ def config(**changes: object) -> TransformerConfig:
         "dropout": 0.0,
         "max_length": 32,
     }
-    return build(TransformerConfig, shape | changes, Origin("test"))
+    return build(TransformerConfig, shape | changes, Provenance("test"))
 
 
 def translator(seed: int = 0, **changes: object) -> Translator:
