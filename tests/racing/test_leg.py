@@ -124,7 +124,7 @@ def test_its_training_loss_is_of_the_last_tenth_of_the_updates_and_not_of_a_left
 ):
     leg = Leg("adam", 0.05, 4, str(tmp_path), str(tmp_path), SETTINGS)
     run = Run(tmp_path)
-    losses = {step: 1.0 for step in range(10, 190, 10)} | {190: 0.5, 200: 0.4, 203: 9.0}
+    losses = dict.fromkeys(range(10, 190, 10), 1.0) | {190: 0.5, 200: 0.4, 203: 9.0}
     for step, loss in losses.items():
         run.append_log({"kind": "train", "step": step, "loss": loss, "seconds": 0.1 * step})
     run.append_log({"kind": "end", "step": 203, "seconds": 20.3})
