@@ -291,6 +291,8 @@ def _continued(config: RunConfig, run: Run, named: set[str]) -> RunConfig:
     stored = load_config(run)
     old, new = flatten(as_values(stored)), flatten(as_values(config))
     changed = {key: value for key, value in new.items() if old.get(key) != value}
+    dropped = {key for key in old.keys() - new.keys() if _for_all_players(key) != key}
+    changed |= dict.fromkeys(dropped)
     # Resolved when the run was prepared, some from the run that it began from.
     resolved = ("model.", "tokenizer.") if stored.init_from else ("model.vocab_size",)
     changed = {key: value for key, value in changed.items() if not key.startswith(resolved)}

@@ -11,6 +11,7 @@ from landmark.data.points import GaussianConfig, GaussianSamples
 from landmark.engine.assembly import Assembly
 from landmark.engine.settings import TrainerConfig
 from landmark.engine.trainer import Trainer
+from landmark.optim.methods.method import Method
 from landmark.optim.optimizer import OptimizerConfig, ScheduledOptimizer
 
 
@@ -36,11 +37,38 @@ class Regression(Objective):
         return {"loss": (self.loss(batch).item(), len(batch.points))}
 
 
-def trainer_of(objective, accumulate=1, **options):
+class SharpnessAware(Method):
+    """Descends by the gradient found a step uphill: Foret et al. 2020, arXiv 2010.01412."""
+
+    evaluates_again = True
+
+    def __init__(self, groups, reach=0.05):
+        super().__init__(groups, {"lr": 0.0})
+        self.reach = reach
+
+    def step(self, closure):
+        loss = closure()
+        parameters = [p for group in self.param_groups for p in group["params"]]
+        norm = torch.nn.utils.get_total_norm([p.grad for p in parameters])
+        uphill = [self.reach / norm * p.grad for p in parameters]
+        with torch.no_grad():
+            torch._foreach_add_(parameters, uphill)
+        closure()
+        with torch.no_grad():
+            torch._foreach_sub_(parameters, uphill)
+            for group in self.param_groups:
+                for parameter in group["params"]:
+                    parameter -= group["lr"] * parameter.grad
+        return loss
+
+
+def trainer_of(objective, accumulate=1, build=None, **options):
     samples = GaussianSamples(GaussianConfig(batch_size=7, batches=5), seed=3)
     config = TrainerConfig(max_steps=3, accumulate=accumulate, **options)
     lbfgs = OptimizerConfig(name="lbfgs", iterations=5, weight_decay=0.01)
-    optimizers = {"model": ScheduledOptimizer(objective.model, lbfgs, lambda step: 0.5)}
+    optimizers = {
+        "model": ScheduledOptimizer(objective.model, lbfgs, lambda step: 0.5, build=build)
+    }
     loader = Loader(samples, accumulate=accumulate)
     assembly = Assembly(objective, optimizers, loader)
     return Trainer(config, assembly, torch.device("cpu"), 1)
@@ -123,3 +151,35 @@ def test_what_changes_the_gradient_does_not_go_with_a_line_search(unfit):
         match=f"LBFGS evaluates a loss several times, which does not go with trainer.{key}",
     ):
         trainer_of(Regression(), **unfit)
+
+
+@pytest.mark.parametrize("accumulate", [1, 3])
+def test_any_method_may_ask_for_the_loss_again(accumulate):
+    objective = Regression()
+    trainer = trainer_of(objective, accumulate, build=SharpnessAware)
+    reference = Regression()
+    stream = Loader(trainer.assembly.source.samples).stream(trainer.state.place)
+    list(trainer.fit())
+    parameters = list(reference.model.parameters())
+    for _ in range(3):
+        (batch,) = next(stream)
+        gradients = torch.autograd.grad(reference.loss(batch) / len(batch.points), parameters)
+        norm = torch.cat([g.flatten() for g in gradients]).norm()
+        with torch.no_grad():
+            for parameter, gradient in zip(parameters, gradients, strict=True):
+                parameter += 0.05 * gradient / norm
+        above = torch.autograd.grad(reference.loss(batch) / len(batch.points), parameters)
+        with torch.no_grad():
+            for parameter, down, up in zip(parameters, above, gradients, strict=True):
+                parameter -= 0.05 * up / norm + 0.5 * down
+    torch.testing.assert_close(list(objective.model.parameters()), parameters)
+    assert objective.evaluations == accumulate * 3 * 2
+
+
+def test_a_method_that_asks_again_is_called_by_its_name_in_errors():
+    with pytest.raises(
+        UserError, match="SharpnessAware evaluates a loss several times, which this"
+    ):
+        list(trainer_of(Regression(offers=False), build=SharpnessAware).fit())
+    with pytest.raises(UserError, match=r"SharpnessAware .* does not go with trainer.clip_norm=1"):
+        trainer_of(Regression(), build=SharpnessAware, clip_norm=1.0)

@@ -1,4 +1,5 @@
 import hashlib
+import math
 import shutil
 
 import pytest
@@ -118,6 +119,27 @@ def test_how_long_and_how_often_may_change_on_resuming(copied, tiny):
     run = landmark.train("transformer-embedded", copied, [*tiny, *changes], resume="auto")
     assert run.steps()[-2:] == [13, 14]
     assert run.find_checkpoint().name == "averaged-000014"
+
+
+# How long
+
+
+def test_any_task_is_trained_for_epochs(tmp_path, tiny):
+    records = []
+    free = [setting for setting in tiny if "max_steps" not in setting]
+    settings = [*free, "data.train_pairs=40", "trainer.epochs=1.5"]
+    run = landmark.train("transformer-embedded", tmp_path / "run", settings, report=records.append)
+    (batches,) = [record["batches"] for record in records if "batches" in record]
+    stored = load_config(run).trainer
+    assert stored.max_steps == run.steps()[-1] == math.ceil(1.5 * batches)
+    landmark.train("transformer-embedded", run.folder, settings, resume="auto")  # the same command
+    assert load_config(run).trainer == stored
+    longer = [*settings, f"trainer.max_steps={stored.max_steps + 1}"]
+    landmark.train("transformer-embedded", run.folder, longer, resume="auto")
+    assert run.steps()[-1] == stored.max_steps + 1
+    changed = [*settings[:-1], "trainer.epochs=2"]
+    with pytest.raises(UserError, match=r"was trained with trainer\.epochs=1\.5, not 2\.0"):
+        landmark.train("transformer-embedded", run.folder, changed, resume="auto")
 
 
 # In Python
