@@ -101,7 +101,8 @@ class Progress:
         elif kind == "data":
             self.max_steps = record.get("max_steps", self.max_steps)
             self.bar.update(self.task, total=self.max_steps)
-            self.note(_data_line(record))
+            if "summary" in record:
+                self.note(record["summary"])
         elif kind == "spike":
             self.note(
                 f"step {record['step']}: warning: the loss leapt to {record['loss']:.3f} "
@@ -150,26 +151,3 @@ def _losses(record: Mapping[str, Any]) -> str:
     """The loss, or each player's."""
     losses = {k: v for k, v in record.items() if k == "loss" or k.endswith("_loss")}
     return ", ".join(f"{v:.3f}" if k == "loss" else f"{k[:-5]} {v:.3f}" for k, v in losses.items())
-
-
-def _data_line(record: Mapping[str, Any]) -> str:
-    if "tokens" in record:
-        return (
-            f"{record['tokens']:,} {record['unit']} to train on, "
-            f"{record['valid_tokens']:,} to validate, {record['vocabulary']:,} different ones"
-        )
-    for what in ("examples", "images"):
-        if what in record:
-            return (
-                f"{record[what]:,} {what} to train on, {record[f'valid_{what}']:,} to "
-                f"validate; {record['batches']:,} updates a pass"
-            )
-    line = (
-        f"{record['pairs']:,} pairs to train on, {record['valid_pairs']:,} to validate, "
-        f"{record['vocabulary']:,} subwords"
-    )
-    for key, which in (("left_out", ""), ("valid_left_out", " of validation")):
-        if record[key]:
-            reasons = ", ".join(f"{count:,} {why}" for why, count in record[key].items())
-            line += f"\nwarning: left out{which}: {reasons}"
-    return line

@@ -210,7 +210,7 @@ class Run:
         pointers = [pointer for pointer in POINTERS if (self.checkpoints / pointer).is_file()]
         if name is None and not pointers:
             raise UserError(f"{self.folder}: has no checkpoint yet")
-        name = name or pointers[0]
+        name = name or self._usual(pointers)
         folder = self.pointed(name) if name in pointers else None
         if folder is None:
             folder = (
@@ -222,6 +222,18 @@ class Run:
                 f"{self.folder}: no checkpoint {name!r}: choose from {', '.join(known) or 'none'}"
             )
         return folder
+
+    def _usual(self, pointers: list[str]) -> str:
+        """What commands take: the best, or an average that is preferred to it."""
+        if pointers[0] == "averaged" and len(pointers) > 1:
+            folder = self.pointed("averaged")
+            if folder and not read_facts(folder).get("preferred", True):
+                return pointers[1]
+        return pointers[0]
+
+    def averaged_folder(self, step: int) -> Path:
+        """Where an average of checkpoints up to that step is."""
+        return self.checkpoints / f"averaged-{step:06d}"
 
     def drop_after(self, step: int) -> None:
         """Delete checkpoints beyond `step`, newest first, so that a kill leaves no gap."""

@@ -1,13 +1,13 @@
 """A training in its run directory: checkpoints, log, signals, resuming, around the trainer."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Protocol
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from landmark.core.errors import DamagedError, TrainingError, UserError
 from landmark.core.storage import make_folder
@@ -127,9 +127,50 @@ class Session:
                     raise InterruptedTraining(number, state.step)
         state = self.trainer.state
         self.save()  # unless it is: one that stopped early is not
-        if config.average_last and distributed.is_main():
-            average_checkpoints(self.run, config.average_last)
+        if config.average_last:
+            self._average_last(config.average_last)
         self.report({"kind": "end", "step": state.step, "seconds": round(state.seconds, 3)})
+
+    def _average_last(self, last: int) -> None:
+        """Average the last checkpoints; the average is used if it validates as well as the best."""
+        trainer, state = self.trainer, self.trainer.state
+        steps = distributed.shared_numbers(self.run.steps()[-last:], trainer.device)
+        folder = self.run.averaged_folder(steps[-1])
+        metrics = None
+        if distributed.is_main():
+            save_average(self.run, steps, preferred=False)
+        distributed.max_over_ranks(0, trainer.device)  # all wait until it is there
+        if trainer.validates and not trainer.has_stopped_early():
+            metrics = self._measure_checkpoint(folder)
+        preferred = not trainer.validates
+        if metrics:
+            preferred = trainer.cost(metrics) <= state.best
+            record = {"kind": "average", "step": state.step, "of": steps, **metrics}
+            self.report({**record, "used": preferred})
+        if distributed.is_main():
+            if preferred:
+                save_average(self.run, steps, preferred=True)
+            self.run.point("averaged", folder)
+
+    @torch.no_grad()
+    def _measure_checkpoint(self, folder: Path) -> dict[str, float]:
+        """Validation of a checkpoint's weights; the players keep their own."""
+        players = self.trainer.objective.players
+        sharding.scatter(players.values())
+        files = load_tensors(folder, MODEL)
+        held = {name: _copied(player) for name, player in players.items()}
+        try:
+            for name, player in players.items():
+                load_module(player, _below(files, name), folder, sharding.like)
+            metrics = self.trainer.measure()
+        finally:
+            sharding.scatter(players.values())
+            for name, player in players.items():
+                for key, tensor in unique_tensors(player).items():
+                    tensor.copy_(held[name][key])
+        if metrics is None:
+            raise InterruptedTraining(self._agreed_signal(), self.trainer.state.step)
+        return metrics
 
     def _say_what_is_validated(self) -> None:
         average = self.trainer.average
@@ -314,12 +355,23 @@ def load_player(folder: Path, player: str) -> dict[str, Any]:
 
 
 def average_checkpoints(run: Run, last: int) -> Path:
-    """Average the last checkpoints into one of their own, and point `averaged` to it."""
+    """Average the last checkpoints into one that is used by default: the user asks for it."""
     steps = run.steps()[-last:]
     if not steps:
         raise UserError(f"{run.folder}: has no checkpoint to average")
-    weights = average_weights([load_tensors(run.checkpoint_folder(step), MODEL) for step in steps])
-    folder = run.checkpoints / f"averaged-{steps[-1]:06d}"
-    save_checkpoint(folder, {MODEL: weights}, {"step": steps[-1], "average_of": steps})
+    folder = save_average(run, steps, preferred=True)
     run.point("averaged", folder)
     return folder
+
+
+def save_average(run: Run, steps: Sequence[int], preferred: bool) -> Path:
+    """Average checkpoints into one of their own; `preferred`: whether it is used by default."""
+    weights = average_weights([load_tensors(run.checkpoint_folder(step), MODEL) for step in steps])
+    folder = run.averaged_folder(steps[-1])
+    facts = {"step": steps[-1], "average_of": list(steps), "preferred": preferred}
+    save_checkpoint(folder, {MODEL: weights}, facts)
+    return folder
+
+
+def _copied(player: nn.Module) -> dict[str, Tensor]:
+    return {name: tensor.detach().clone() for name, tensor in unique_tensors(player).items()}

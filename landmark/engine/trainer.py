@@ -58,7 +58,7 @@ class Trainer:
             self._validate()
             yield state
         with closing(self.assembly.source.stream(state.place)) as stream:
-            while state.step < self.config.max_steps and not self._out_of_patience():
+            while state.step < self.config.max_steps and not self.has_stopped_early():
                 self._seed("source", state.step + 1)
                 try:
                     parts = next(stream)
@@ -186,18 +186,23 @@ class Trainer:
         else:
             self.report({"kind": "step", "step": self.state.step})
 
+    def measure(self) -> dict[str, float] | None:
+        """Validation of the weights as they are; None if it was stopped on the way."""
+        step, parts = self.state.step, self.assembly
+        self._seed("validation", step)
+        return evaluate(
+            self.objective,
+            parts.validation,
+            self.device,
+            self.config.precision,
+            self.stopping,
+            parts.evaluator and partial(parts.evaluator, step),
+        )
+
     def _validate(self) -> None:
-        state, config, parts = self.state, self.config, self.assembly
-        self._seed("validation", state.step)
+        state, config = self.state, self.config
         with self.average.in_place() if self.average else nullcontext():
-            metrics = evaluate(
-                self.objective,
-                parts.validation,
-                self.device,
-                config.precision,
-                self.stopping,
-                parts.evaluator and partial(parts.evaluator, state.step),
-            )
+            metrics = self.measure()
         state.validating = metrics is None
         if metrics is None:
             return
@@ -205,8 +210,13 @@ class Trainer:
             raise TrainingError(
                 f"trainer.monitor is {config.monitor!r}, but validation gives {', '.join(metrics)}"
             )
-        improved = state.judge(metrics[config.monitor] * (-1 if config.higher_is_better else 1))
+        improved = state.judge(self.cost(metrics))
         self.report({"kind": "valid", "step": state.step, **metrics, "best": improved})
 
-    def _out_of_patience(self) -> bool:
+    def cost(self, metrics: Mapping[str, float]) -> float:
+        """The monitored metric, turned so that lower is better."""
+        return metrics[self.config.monitor] * (-1 if self.config.higher_is_better else 1)
+
+    def has_stopped_early(self) -> bool:
+        """Whether validation has not improved for as long as the settings allow."""
         return self.config.patience is not None and self.state.stale >= self.config.patience

@@ -115,8 +115,8 @@ def train(
     target = Run(Path(run) if run else Path("runs") / Path(recipe).stem)
     if target.folder.is_file():
         raise UserError(f"{target.folder}: is a file: --run names another folder")
-    if resume not in (None, "auto"):
-        Run.open(target.folder)  # one who names a checkpoint means a run that is there
+    if resume is not None and not distributed.restarted():
+        Run.open(target.folder)  # a typo must not begin another training
     device = choose_device(config.device)
     set_threads(config.threads)
     timeout = config.trainer.timeout
@@ -130,7 +130,7 @@ def train(
                 f"{target.folder}: exists: --resume goes on with it, --run names another folder"
             )
         if not resuming and distributed.is_main():
-            if resume:
+            if resume:  # the group was started again before it had prepared its run
                 report({"kind": "note", "text": f"{target.folder}: no run here yet: it begins"})
             _prepare(config, target, report)
         _wait_until_prepared(target)

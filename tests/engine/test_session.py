@@ -143,13 +143,38 @@ def test_pointers_pruning_and_averages(tmp_path, tiny):
         key=lambda record: record["loss"],
     )
     assert run.pointed("best") == run.checkpoint_folder(best["step"])
-    averaged = load_tensors(run.find_checkpoint(), "model.safetensors")
+    averaged = load_tensors(run.find_checkpoint("averaged"), "model.safetensors")
     saved = [load_tensors(run.checkpoint_folder(n), "model.safetensors") for n in (8, 10, 12)]
     for name, tensor in averaged.items():
         mean = torch.stack([weights[name].double() for weights in saved]).mean(0)
         torch.testing.assert_close(tensor.double(), mean, atol=1e-7, rtol=1e-6)
     with pytest.raises(UserError, match="no checkpoint to average"):
         average_checkpoints(Run(tmp_path / "empty"), 3)
+
+
+@pytest.mark.parametrize("rate", [1e-3, 1.0], ids=["steady", "too fast"])
+def test_an_average_is_used_only_where_it_validates_as_well_as_the_best(tmp_path, tiny, rate):
+    settings = [*tiny, "trainer.checkpoint_every=2", "trainer.keep_last=3"]
+    settings += ["trainer.average_last=3", "schedule.name=constant", f"schedule.rate={rate}"]
+    run = train("transformer-embedded", tmp_path / "run", settings)
+    log = run.read_log()
+    best = min(record["loss"] for record in log if record["kind"] == "valid")
+    (average,) = [record for record in log if record["kind"] == "average"]
+    assert average["of"] == [8, 10, 12]
+    assert average["used"] == (average["loss"] <= best)
+    chosen = run.find_checkpoint()
+    assert chosen == run.pointed("averaged" if average["used"] else "best")
+    assert average["used"] == (rate > 0.1)  # a steady descent is behind in its average
+
+
+def test_a_training_that_stopped_early_is_used_at_its_best(tmp_path, tiny):
+    settings = [*tiny, "trainer.validate_every=1", "trainer.checkpoint_every=1"]
+    settings += ["trainer.patience=1", "trainer.average_last=2", "schedule.rate=5.0"]
+    run = train("transformer-embedded", tmp_path / "run", settings)
+    assert run.steps()[-1] < 12
+    assert run.find_checkpoint() == run.pointed("best")
+    average_checkpoints(run, 2)  # the user's own wish
+    assert run.find_checkpoint() == run.pointed("averaged")
 
 
 def test_interruption_carries_the_shells_exit_code():
@@ -218,7 +243,7 @@ def test_going_back_drops_what_came_after(tmp_path, tiny):
     train("transformer-embedded", run.folder, again, resume="4")
     assert run.steps() == [4, 6]
     assert run.pointed("latest") == run.checkpoint_folder(6)
-    assert read_facts(run.find_checkpoint())["average_of"] == [4, 6]
+    assert read_facts(run.find_checkpoint("averaged"))["average_of"] == [4, 6]
     assert not (run.checkpoints / "averaged-000012").exists()
 
 

@@ -87,7 +87,10 @@ def prepare(
     _check_network(config)
     batches = math.ceil(images / config.batches.size)
     config = _timed(config, batches)
-    counts = {"images": images, "valid_images": valid_images, "batches": batches}
+    counts: dict[str, object] = {"images": images, "valid_images": valid_images, "batches": batches}
+    counts["summary"] = (
+        f"{images:,} images to train on, {valid_images:,} to validate; {batches:,} updates a pass"
+    )
     report({"kind": "data", **counts, "max_steps": config.trainer.max_steps})
     if origin:
         origin.save(config.model, form, folder)
