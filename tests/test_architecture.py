@@ -26,7 +26,9 @@ MAY_IMPORT["recipes"] = BELOW_RECIPES
 MAY_IMPORT["pipelines"] = BELOW_RECIPES | {"recipes"}
 MAY_IMPORT["racing"] = BELOW_RECIPES | {"recipes"}
 MAY_IMPORT["plots"] = BELOW_RECIPES | {"recipes", "pipelines", "racing"}
-MAY_IMPORT["cli"] = BELOW_RECIPES | {"recipes", "pipelines", "racing", "plots"}
+MAY_IMPORT["tasks"] = BELOW_RECIPES | {"recipes", "pipelines"}
+MAY_IMPORT["figures"] = BELOW_RECIPES | {"recipes", "pipelines", "racing", "tasks"}
+MAY_IMPORT["cli"] = MAY_IMPORT["figures"] | {"figures", "plots"}
 # `landmark/__init__.py` knows the version, and imports the rest lazily.
 SOURCES = sorted(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE)
 

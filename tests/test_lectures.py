@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from landmark.pipelines.inspection.network import count_network
+from landmark.figures.network import count_network
 
 PAGE = (Path(__file__).parent.parent / "docs" / "lectures.md").read_text(encoding="utf-8")
 NETWORKS = (

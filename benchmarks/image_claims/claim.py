@@ -13,18 +13,20 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from matplotlib.figure import Figure
 
 from landmark.core.configuration import as_values
 from landmark.core.errors import UserError
 from landmark.engine.run import Run, training_minutes
+from landmark.figures import style
+from landmark.figures.figure import save_picture
 from landmark.models.image import ImageNetwork, ImageNetworkConfig
-from landmark.plots.figure import save_figure
 from landmark.tasks.image_classification import pipeline as classification
 from landmark.tasks.image_classification import run as task
 from landmark.tasks.training import load_config, train
 
 Build = Callable[[ImageNetworkConfig], ImageNetwork]
+Means = Mapping[str, Mapping[str, float]]
+"""By row and number, in the mean over seeds."""
 
 
 @dataclass(frozen=True)
@@ -39,9 +41,13 @@ class Row:
 
 @dataclass(frozen=True)
 class Claim:
-    """What is said, by whom, and the trainings that try it."""
+    """What is said, and the trainings that try it."""
 
     said: str
+    shown: str
+    """What the figure shows: its title, which claims nothing."""
+    holds: Callable[[Means], bool] | None
+    """Whether the trainings agree with what is said; None: they alone cannot tell."""
     recipe: str
     settings: tuple[str, ...]
     """Of all rows."""
@@ -127,6 +133,28 @@ def numbers(run: Run, build: Build | None) -> dict[str, Any]:
     }
 
 
+_NUMBERS = (
+    "parameters", "best", "last", "train_loss", "train_accuracy", "valid_loss",
+)  # fmt: skip
+
+
+def verdict(claim: Claim, results: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
+    """What is said, and whether it was seen here."""
+    said = f"Claim: {claim.said}."
+    if claim.holds is None:
+        return said
+    means = {
+        row: {name: _mean([one[name] for one in found]) for name in _NUMBERS}
+        | {"mean_train_loss": _mean([p[1] for one in found for p in one["curves"]["train"]])}
+        for row, found in results.items()
+    }
+    return f"{said} {'Seen' if claim.holds(means) else 'Not seen'} here."
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
 def mean_and_range(values: Sequence[float]) -> str:
     """In percent; of several seeds, the lowest and the highest too."""
     mean = 100 * sum(values) / len(values)
@@ -138,7 +166,7 @@ def mean_and_range(values: Sequence[float]) -> str:
 def print_table(claim: Claim, results: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
     """A line a row: parameters, losses, accuracies in percent (mean over seeds and range)."""
     width = max(len(row.title) for row in claim.rows.values()) + 2
-    print(claim.said)
+    print(verdict(claim, results))
     print(
         f"{'':<{width}}{'parameters':>12}{'train loss':>12}{'train acc':>20}{'valid loss':>12}"
         f"{'valid acc, last':>20}{'best':>20}{'minutes':>9}"
@@ -164,30 +192,27 @@ def save_curves(
     claim: Claim, results: Mapping[str, Sequence[Mapping[str, Any]]], path: Path
 ) -> None:
     """Losses and validation accuracy by step: a colour a row, a faint line a seed more."""
-    figure = Figure(figsize=(10, 4), layout="constrained")
-    losses, accuracies = figure.subplots(1, 2)
-    styles = {"train": "--" if "valid" in claim.drawn else "-", "valid": "-"}
+    figure, grid = style.panels(1, 2, size=(5, 4.2))
+    losses, accuracies = grid[0]
+    lines = {"train": "--" if "valid" in claim.drawn else "-", "valid": "-"}
     for number, (key, row) in enumerate(claim.rows.items()):
         for seed, result in enumerate(results[key]):
-            faint = 1.0 if seed == 0 else 0.35
+            look = {"color": style.colour(number), "alpha": 0.35 if seed else 1.0}
             for kind in claim.drawn:
                 steps, values, _ = zip(*result["curves"][kind], strict=True)
-                label = f"{row.title}, {kind}" if seed == 0 else None
-                losses.plot(
-                    steps, values, styles[kind], color=f"C{number}", alpha=faint, label=label
-                )
+                label = None if seed else f"{row.title}, {kind}"
+                losses.plot(steps, values, lines[kind], label=label, **look)
             steps, _, values = zip(*result["curves"]["valid"], strict=True)
-            title = None if seed else row.title
-            accuracies.plot(
-                steps, values, "o-", color=f"C{number}", alpha=faint, label=title, markersize=3
-            )
+            label = None if seed else row.title
+            accuracies.plot(steps, values, "o-", label=label, markersize=3, **look)
     losses.set(xlabel="step", ylabel="loss", yscale="log")
     accuracies.set(xlabel="step", ylabel="accuracy on held-out images")
     for axes in (losses, accuracies):
-        axes.grid(alpha=0.3)
-        axes.legend(fontsize=7)
-    figure.suptitle(claim.said, fontsize=10)
-    save_figure(figure, path)
+        style.tidy(axes)
+        style.add_legend(axes, outside=True)
+    style.heading(figure, claim.shown)
+    figure.supxlabel(verdict(claim, results), fontsize=9)
+    save_picture(figure, path)
 
 
 def say(text: str) -> None:

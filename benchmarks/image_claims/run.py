@@ -9,9 +9,10 @@ shift.py.
 
 import argparse
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
-from claim import Claim, Row, try_claim
+from claim import Claim, Means, Row, try_claim
 from network import dense_end, dense_end_with_dropout
 
 from landmark.core.errors import UserError
@@ -34,6 +35,7 @@ _DESCENT = (
     "optimizer={name: sgd, momentum: 0.9, nesterov: true, weight_decay: 0.0001, decay: matrices}",
     "schedule={name: cosine, rate: 0.1, warmup_steps: 200}",
 )
+_SAME = 0.01  # accuracies that differ by less are the same
 _CLIPPED = ("trainer.clip_norm=5.0",)
 
 
@@ -71,9 +73,21 @@ def _highway(depths: tuple[int, ...], widths: tuple[int, ...], gated: bool, size
     )
 
 
+def _least(means: Means, name: str) -> str:
+    """The row whose number is the lowest."""
+    return min(means, key=lambda row: means[row][name])
+
+
+def _gap(numbers: Mapping[str, float]) -> float:
+    """How much worse the loss is on held-out images: overfitting."""
+    return numbers["valid_loss"] - numbers["train_loss"]
+
+
 CLAIMS: dict[str, Claim] = {
     "relu": Claim(
         "ReLU converges faster than units that saturate",
+        "LeNet on MNIST with ReLU, tanh and sigmoid",
+        lambda means: _least(means, "mean_train_loss") == "relu",
         "lenet5-digits",
         (*_MNIST, "data.size=null", "trainer.epochs=4", *_PLAIN_AUGMENT, "batches.size=64"),
         {
@@ -85,6 +99,8 @@ CLAIMS: dict[str, Claim] = {
     ),
     "dropout": Claim(
         "Dropout: less overfitting",
+        "A network on CIFAR-10 with and without dropout",
+        lambda means: _gap(means["with"]) < _gap(means["without"]),
         "resnet20-cifar",
         (*_CIFAR, "data.limit=2500", "trainer.epochs=30", *_PLAIN_AUGMENT, *_ADAM, *_CLIPPED),
         {
@@ -98,6 +114,8 @@ CLAIMS: dict[str, Claim] = {
     ),
     "overlap": Claim(
         "Overlapping pooling is a little better",
+        "A small AlexNet on CIFAR-10 with pooling windows of 3 and of 2",
+        lambda means: means["overlapping"]["last"] > means["apart"]["last"],
         "resnet20-cifar",
         (*_CIFAR, "trainer.epochs=12", *_CROPS, *_ADAM, *_CLIPPED),
         {  # 31 pixels give 15, 7 and 3 a side with either, so that the dense layers are alike
@@ -108,6 +126,8 @@ CLAIMS: dict[str, Claim] = {
     ),
     "depth": Claim(
         "Deep and narrow is better than shallow and wide",
+        "Networks of 3, 6 and 12 layers with equal parameters on CIFAR-10",
+        lambda means: means["deep"]["last"] > max(means[k]["last"] for k in ("shallow", "middle")),
         "resnet20-cifar",
         (*_CIFAR, "trainer.epochs=5", *_CROPS, *_ADAM, *_CLIPPED),
         {  # about 141,000 parameters each
@@ -119,6 +139,8 @@ CLAIMS: dict[str, Claim] = {
     ),
     "pooling": Claim(
         "Global average pooling breaks the curse of the last layer",
+        "Global average pooling and dense layers on CIFAR-10",
+        lambda means: means["pooled"]["last"] >= means["dense"]["last"],
         "resnet20-cifar",
         (*_CIFAR, "trainer.epochs=5", *_PLAIN_AUGMENT, *_ADAM, *_CLIPPED),
         {
@@ -133,6 +155,8 @@ CLAIMS: dict[str, Claim] = {
     ),
     "tenth": Claim(
         "A tenth of AlexNet's parameters reaches the same accuracy",
+        "AlexNet, a narrower one and ResNet-20 on CIFAR-10",
+        lambda means: means["narrow"]["last"] >= means["alexnet"]["last"] - _SAME,
         "resnet20-cifar",
         (*_CIFAR, "trainer.epochs=6", *_CROPS, *_ADAM, *_CLIPPED),
         {
@@ -146,6 +170,8 @@ CLAIMS: dict[str, Claim] = {
     ),
     "residual": Claim(
         "Residual connections let deep networks learn what plain ones cannot",
+        "Plain and residual networks of 20 and 56 layers on digits",
+        lambda means: means["residual-56"]["train_loss"] < means["plain-56"]["train_loss"],
         "lenet5-digits",
         (*_DIGITS, "trainer.epochs=20", *_PLAIN_AUGMENT, *_DESCENT),
         {
@@ -160,6 +186,8 @@ CLAIMS: dict[str, Claim] = {
     ),
     "highway": Claim(
         "Highways let deep networks learn what plain ones cannot",
+        "Plain and highway networks of 11 and 32 layers on MNIST",
+        lambda means: means["highway-32"]["train_loss"] < means["plain-32"]["train_loss"],
         "lenet5-digits",
         (*_MNIST, "data.size=null", "trainer.epochs=3", *_PLAIN_AUGMENT, *_ADAM, *_CLIPPED),
         {  # a gate has weights of its own: the plain networks are wider, with as many in all

@@ -15,17 +15,17 @@ from pathlib import Path
 import numpy as np
 import torch
 from claim import Build, Claim, Row, building, say, try_claim
-from matplotlib.figure import Figure
 from torch import Tensor, nn
 
 from landmark.core.errors import UserError
 from landmark.data.images.corpus import open_split
 from landmark.data.images.form import as_tensor
 from landmark.engine.session import InterruptedTraining
+from landmark.figures import style
+from landmark.figures.figure import save_picture
+from landmark.figures.images.viewer import ImageViewer, open_viewer
 from landmark.models.convolutional.lenet import LeNet, LeNetConfig
 from landmark.models.image import ImageNetwork, ImageNetworkConfig
-from landmark.pipelines.inspection.viewer import ImageViewer, open_viewer
-from landmark.plots.figure import save_figure
 
 MOST = 6  # pixels of a shift
 
@@ -50,6 +50,8 @@ def without_pooling(config: ImageNetworkConfig) -> ImageNetwork:
 
 CLAIM = Claim(
     "Max pooling alleviates the sensitivity of convolution to position",
+    "Three LeNets on digits that do not move",
+    None,
     "lenet5-digits",
     (
         "data.corpus=mnist", "data.limit=10000", "data.size=null", "augment={}", "trainer.epochs=6",
@@ -141,14 +143,18 @@ def main() -> None:
 
 def save(means: dict[str, list[float]], path: Path) -> None:
     """A line a network: accuracy by pixels of a shift."""
-    figure = Figure(figsize=(5.5, 4), layout="constrained")
-    axes = figure.subplots()
-    for key, values in means.items():
-        axes.plot(range(MOST + 1), values, "o-", label=CLAIM.rows[key].title)
+    figure, grid = style.panels(size=(5.5, 4.4))
+    axes = grid[0, 0]
+    for number, (key, values) in enumerate(means.items()):
+        title = CLAIM.rows[key].title
+        axes.plot(range(MOST + 1), values, "o-", label=title, color=style.colour(number))
     axes.set(xlabel="pixels that held-out digits are moved by", ylabel="still named right")
-    axes.grid(alpha=0.3)
-    axes.legend(fontsize=8)
-    save_figure(figure, path)
+    style.tidy(axes)
+    style.add_legend(axes, outside=True)
+    style.heading(figure, "LeNets with three kinds of pooling on digits that are moved")
+    seen = "Seen" if means["max"][MOST // 2] > means["none"][MOST // 2] else "Not seen"
+    figure.supxlabel(f"Claim: {CLAIM.said}. {seen} here.", fontsize=8, wrap=True)
+    save_picture(figure, path)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from landmark.cli.options import Json
 from landmark.core.errors import UserError
 
 if TYPE_CHECKING:
-    from landmark.pipelines.inspection.network import CountedNetwork
+    from landmark.figures.network import CountedNetwork
     from landmark.tasks.image_classification.published import ReportedError
 
 
@@ -59,7 +59,7 @@ def show(
         return
     if name is None:
         raise UserError("show needs the name of a network, or --compare; landmark list names them")
-    from landmark.pipelines.inspection.network import count_network
+    from landmark.figures.network import count_network
 
     counted = count_network(name)
     if as_json:
@@ -140,11 +140,11 @@ def _print_beside(counted: "CountedNetwork") -> None:
 
 def _compare(output: Path, as_json: bool) -> None:
     """Networks for ImageNet by operations: published errors beside our counts."""
-    from landmark.pipelines.inspection.network import count_reported
-    from landmark.plots.comparison import save_comparison
-    from landmark.plots.figure import check_figure
+    from landmark.figures.figure import check_place
+    from landmark.figures.images.comparison import save_comparison
+    from landmark.figures.network import count_reported
 
-    check_figure(output)
+    check_place(output)
     networks = sorted(count_reported(), key=lambda counted: counted.anatomy.macs)
     save_comparison(networks, output)
     if as_json:

@@ -36,7 +36,8 @@ class Flag:
 
     @property
     def name(self) -> str:
-        return f"--{self.field.replace('_', '-')}"
+        """A field that ends in _ has a word of Python's as its flag: class_ is --class."""
+        return f"--{self.field.removesuffix('_').replace('_', '-')}"
 
     def parameter(self) -> inspect.Parameter:
         """As a parameter of a function that typer reads."""
@@ -52,7 +53,7 @@ class Flag:
                 text = f"{text} [default: {shown}]"
             names = [self.name]
             if self.negatable:
-                names = [f"{self.name}/--no-{self.field.replace('_', '-')}"]
+                names = [f"{self.name}/--no-{self.name.removeprefix('--')}"]
             mark = typer.Option(*names, help=text, show_default=False, **limits)
         needed = self.required
         return inspect.Parameter(

@@ -49,7 +49,7 @@ def race(
 ) -> int:
     """Train one problem with many optimisers under one protocol, and see who is how fast."""
     from landmark.engine.interruption import InterruptedTraining
-    from landmark.plots.descent.race import save_race
+    from landmark.figures.descent.race import save_race
     from landmark.racing.race import default_folder, hold_race
 
     entry = _enter(recipe, list(overrides or []), problem, steps, full)

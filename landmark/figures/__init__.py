@@ -17,3 +17,25 @@ def every_figure() -> dict[str, FigureEntry]:
         {name: FIGURES[name] for name in FIGURES},
         **{name: entry for card in CARDS.values() for name, entry in card.figures.items()},
     )
+
+
+_IMAGES = {
+    "kernels": "Draw the kernels of a convolution as small pictures, as AlexNet's figure 3.",
+    "filters": "Draw an image under the lecture's hand-made kernels: identity, edge, blur, …",
+    "maps": "Draw the feature maps that a network makes of an image, of one layer or of many.",
+    "receptive": "Draw how many pixels the units of each layer see, by arithmetic and gradients.",
+    "saliency": "Draw which places of an image speak for a class (Grad-CAM).",
+    "occlusion": "Draw how much less probable a class is when a part of the image is covered.",
+    "patches": "Draw where a Vision Transformer looks: the heads of a layer, the flow through all.",
+    "positions": "Draw how alike the positions of a Vision Transformer are: a square a patch.",
+}
+_DESCENT = {
+    "paths": "Draw the paths that optimisers take on surfaces.",
+    "rates": "Draw one optimiser with a learning rate that is too small, right and too large.",
+    "momentum": "Draw gradient descent against momentum in a ravine, as lectures do.",
+    "bias": "Train a small network by Adam with and without bias correction, and draw its losses.",
+    "updates": "Draw how far each layer moves at each step of a real training.",
+}
+for _folder, _figures in (("images", _IMAGES), ("descent", _DESCENT)):
+    for _name, _help in _figures.items():
+        register_figure(_name, _help, f"landmark.figures.{_folder}.{_name}")

@@ -32,6 +32,22 @@ def colour(number: int) -> str:
     return COLOURS[number % len(COLOURS)]
 
 
+def heading(figure: "Figure", text: str) -> None:
+    """A title above all panels, wrapped so that it is never cut."""
+    figure.suptitle(text, fontsize=10, wrap=True, parse_math=False)
+
+
+def tidy(axes: "Axes") -> None:
+    """A pale grid behind the lines, and no frame above and to the right."""
+    axes.set_axisbelow(True)
+    axes.xaxis.label.set_fontsize(9)
+    axes.yaxis.label.set_fontsize(9)
+    axes.grid(alpha=0.25, linewidth=0.6)
+    axes.tick_params(which="both", labelsize=8, color="0.6")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.spines[["left", "bottom"]].set_color("0.6")
+
+
 def title(axes: "Axes", text: str) -> None:
     """A panel's title, wrapped so that it is never cut."""
     axes.set_title(text, fontsize=9, wrap=True, parse_math=False)
@@ -39,14 +55,20 @@ def title(axes: "Axes", text: str) -> None:
 
 def add_legend(axes: "Axes", outside: bool = False) -> None:
     """A legend that covers no line: below the panel, or where matplotlib finds room."""
+    from matplotlib.transforms import ScaledTranslation
+
     handles, labels = axes.get_legend_handles_labels()
     if not handles:
         return
     if outside or len(labels) > 4:
         columns = 2 if len(labels) > 3 else 1
+        points = 32 if axes.get_xlabel() else 18  # of the numbers and the name of the x-axis
+        figure = axes.get_figure()
+        assert figure is not None
+        below = ScaledTranslation(0, -points / 72, figure.dpi_scale_trans)
         legend = axes.legend(
-            loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=columns, fontsize=8,
-            frameon=False,
+            loc="upper center", bbox_to_anchor=(0.5, 0), bbox_transform=axes.transAxes + below,
+            borderaxespad=0, ncols=columns, fontsize=8, frameon=False,
         )  # fmt: skip
     else:
         legend = axes.legend(loc="best", fontsize=8, framealpha=0.85)

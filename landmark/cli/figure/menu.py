@@ -2,8 +2,7 @@
 
 import typer
 
-from landmark.cli.figure import attention, descent, loss, neighbour, prediction, recurrent, scaling
-from landmark.cli.figure.image import evidence, kernel, layer, patch
+from landmark.cli.figure import attention, loss, neighbour, prediction, recurrent, scaling
 from landmark.cli.translation import comparison
 
 app = typer.Typer(help="Draw what happens inside networks.", rich_markup_mode=None)
@@ -19,16 +18,3 @@ app.command("cells")(recurrent.cells)
 app.command("alignments")(comparison.alignments)
 app.command("exposure")(comparison.exposure)
 app.command("sizes")(comparison.sizes)
-app.command("kernels")(kernel.kernels)
-app.command("filters")(kernel.filters)
-app.command("maps")(layer.maps)
-app.command("receptive")(layer.receptive)
-app.command("saliency")(evidence.saliency)
-app.command("occlusion")(evidence.occlusion)
-app.command("patches")(patch.patches)
-app.command("positions")(patch.positions)
-app.command("paths")(descent.paths)
-app.command("rates")(descent.rates)
-app.command("momentum")(descent.momentum)
-app.command("bias")(descent.bias)
-app.command("updates")(descent.updates)

@@ -50,7 +50,7 @@ def test_classify_names_what_it_can_and_says_what_it_cannot_read(
 def test_classify_draws_the_class_that_an_images_folder_names(
     command, digits_run, image, tmp_path, monkeypatch
 ):
-    from landmark.plots.image import classified
+    from landmark.figures.images import classified
 
     elsewhere = tmp_path / "unsorted" / "x.png"
     elsewhere.parent.mkdir()

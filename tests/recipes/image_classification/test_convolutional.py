@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from landmark.pipelines.inspection.network import count_network
+from landmark.figures.network import count_network
 from landmark.tasks.catalog import NETWORKS, load_catalog
 from landmark.tasks.image_classification.published import MACS
 from tests.torchvision_beside import torchvision

@@ -2,8 +2,8 @@
 
 import pytest
 
+from landmark.figures.network import count_network
 from landmark.models.convolutional import resnet
-from landmark.pipelines.inspection.network import count_network
 from landmark.tasks.catalog import NETWORKS, load_catalog
 from landmark.tasks.image_classification.published import ERRORS, MACS, TABLES
 

@@ -1,1 +1,0 @@
-"""Figures of networks that look at images."""

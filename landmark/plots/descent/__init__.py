@@ -1,1 +1,0 @@
-"""Pictures of descent: paths on surfaces, learning rates, momentum, updates."""

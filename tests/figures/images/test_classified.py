@@ -1,0 +1,64 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+
+from landmark.figures.images import classified, similar
+from landmark.figures.images.classified import save_classified
+from landmark.figures.images.similar import save_similar
+from landmark.figures.style import COLOURS
+from landmark.tasks.image_classification.pipeline import Classified, Guess
+
+RANDOM = np.random.default_rng(1)
+GREY, COLOUR = RANDOM.integers(0, 256, (6, 5, 1)), RANDOM.integers(0, 256, (4, 4, 3))
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    figures: list[Figure] = []
+    for module in (classified, similar):
+        monkeypatch.setattr(module, "save_picture", lambda figure, path: figures.append(figure))
+    return figures
+
+
+def test_bars_are_as_long_as_probable_and_the_right_one_has_a_colour_of_its_own(drawn):
+    cat = Classified("a/1.png", (Guess("dog", 0.7), Guess("cat", 0.25)), GREY)
+    unknown = Classified("b/2.png", (Guess("dog", 0.6), Guess("cat", 0.4)), COLOUR)
+    save_classified([cat, unknown], Path("x.png"), ["cat", None])
+    first, second, bars, others = drawn[0].axes
+    assert [axes.get_title() for axes in (first, second)] == ["cat", "2.png"]
+    np.testing.assert_array_equal(first.images[0].get_array(), GREY[..., 0])
+    np.testing.assert_array_equal(second.images[0].get_array(), COLOUR)
+    assert [bar.get_width() for bar in bars.patches] == [0.7, 0.25]
+    assert [text.get_text() for text in bars.texts] == ["dog  70.0 %", "cat  25.0 %"]
+    wrong, right = (to_hex(bar.get_facecolor()) for bar in bars.patches)
+    assert right == to_hex(COLOURS[4])
+    assert {to_hex(bar.get_facecolor()) for bar in others.patches} == {wrong} != {right}
+    top, bottom = (bar.get_y() for bar in bars.patches)
+    assert bars.get_ylim()[0] > bars.get_ylim()[1]  # downwards: the best is on top
+    assert top < bottom
+
+
+def test_more_images_than_a_row_holds_go_below(drawn):
+    one = Classified("1.png", (Guess("cat", 1.0),), GREY)
+    save_classified([one] * 5, Path("x.png"), [None] * 5)
+    axes = drawn[0].axes
+    assert len(axes) == 2 * 2 * 4
+    shown = [len(part.images) for part in axes]
+    assert shown == [1] * 4 + [0] * 4 + [1] + [0] * 7
+
+
+def test_those_like_an_image_stand_behind_it(drawn):
+    save_similar([(GREY, [(COLOUR, "near"), (GREY, "far")]), (COLOUR, [])], Path("x.png"))
+    titles = [axes.get_title() for axes in drawn[0].axes]
+    assert titles == ["", "near", "far", "", "", ""]
+    assert [len(axes.images) for axes in drawn[0].axes] == [1, 1, 1, 1, 0, 0]
+
+
+def test_a_long_name_does_not_run_into_the_next_panel(drawn):
+    name = "German shepherd, German shepherd dog, alsatian"
+    save_classified([Classified("1.png", (Guess(name, 0.9),), GREY)], Path("x.png"), [None])
+    (text,) = drawn[0].axes[1].texts
+    assert text.get_text() == "German shepherd, German s…  90.0 %"
