@@ -207,10 +207,13 @@ def test_resume_by_step_needs_a_run(mistake, tiny, tmp_path):
     assert not (tmp_path / "no").exists()
 
 
-def test_resume_alone_begins_a_run_that_is_not_there_and_says_so(
-    command, tiny, two_steps, tmp_path
+def test_resume_alone_needs_a_run_but_for_a_restarted_group(
+    mistake, command, monkeypatch, tiny, two_steps, tmp_path
 ):
     words = ["transformer-embedded", *tiny, *two_steps, "--run", tmp_path / "new", "--resume"]
+    assert mistake("train", *words).startswith(f"{tmp_path / 'new'}: there is no such run")
+    assert not (tmp_path / "new").exists()
+    monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", "1")
     answer = command("train", *words)
     assert answer.code == 0
     assert answer.err.startswith(f"{tmp_path / 'new'}: no run here yet")
