@@ -280,6 +280,7 @@ def _continued(config: RunConfig, run: Run, named: set[str]) -> RunConfig:
     fitted = {*task_named(stored.task).resolved, *([_LENGTH] if stored.trainer.epochs else [])}
     for key in fitted - named:
         changed.pop(key, None)
+    changed = {key: value for key, value in changed.items() if not _is_idle(key, stored, config)}
     deliberate = {key for key in named if _for_all_players(key) in _DELIBERATE}
     fixed = sorted(set(changed) - _FREE - deliberate)
     if fixed:
@@ -294,6 +295,13 @@ def _continued(config: RunConfig, run: Run, named: set[str]) -> RunConfig:
             run, changed_config, {k: v for k, v in run.read_recipe().items() if k in FACTS}
         )
     return changed_config
+
+
+def _is_idle(key: str, *configs: RunConfig) -> bool:
+    """Whether it is a setting of Adam's, and nothing in these configurations reads it."""
+    return key in ("optimizer.betas", "optimizer.epsilon") and not any(
+        config.optimizer.has_moments or config.optimizers for config in configs
+    )
 
 
 def _for_all_players(key: str) -> str:
