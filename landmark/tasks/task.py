@@ -1,6 +1,6 @@
 """The contract between a task and the training of it: configuration, preparation, assembly."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -77,6 +77,9 @@ class Task:
     prepare: Callable[[Any, Path, Report], Any]
     """Fill a run folder with what training needs; returns the resolved configuration."""
     assemble: Callable[[Any, Path, torch.device], Assembly]
+    adopt: Callable[[Any, Collection[str]], Any] | None = None
+    """With init_from, before `prepare`: the configuration on top of that run's, and of settings
+    that were named those that a fine-tuning can change; others are refused."""
     prepared: tuple[str, ...] = ()
     """The names of all that `prepare` puts into a run folder."""
     assets: tuple[str, ...] = ()

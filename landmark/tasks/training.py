@@ -6,7 +6,7 @@ import json
 import re
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -131,7 +131,7 @@ def train(
         if not resuming and distributed.is_main():
             if resume:
                 report({"kind": "note", "text": f"{target.folder}: no run here yet: it begins"})
-            _prepare(config, target, report)
+            _prepare(config, target, report, named_settings(recipe, overrides))
         _wait_until_prepared(target)
         named = {override.partition("=")[0] for override in overrides}
         config = _continued(config, target, named) if resuming else load_config(target)
@@ -180,7 +180,20 @@ def _wait_until_prepared(run: Run) -> None:
         time.sleep(0.1)
 
 
-def _prepare(config: RunConfig, run: Run, report: Report) -> None:
+def named_settings(recipe: str, overrides: Sequence[str]) -> set[str]:
+    """The dotted keys that a user named: in overrides, or in a recipe file of their own.
+
+    What a file has of a run's resolved settings was perhaps not the user's wish.
+    """
+    named = set(flatten(override({}, overrides, Origin(recipe))))
+    if recipe in RECIPES:
+        return named
+    values, _ = read_yaml(Path(recipe))
+    resolved = task_named(str(values["task"])).resolved if "task" in values else ()
+    return named | (set(flatten(values)) - set(resolved))
+
+
+def _prepare(config: RunConfig, run: Run, report: Report, named: Collection[str]) -> None:
     """Fill the folder; the recipe is written last, so that a folder with one is complete."""
 
     def log(record: Mapping[str, Any]) -> None:
@@ -192,7 +205,7 @@ def _prepare(config: RunConfig, run: Run, report: Report) -> None:
     (run.folder / LOG).unlink(missing_ok=True)
     try:
         name = identity(config)
-        resolved = prepare_task(config, run.folder, log)
+        resolved = prepare_task(config, run.folder, log, named)
     except BaseException as error:
         _discard(run, task)
         if isinstance(error, OSError) and not error.filename:
@@ -202,12 +215,17 @@ def _prepare(config: RunConfig, run: Run, report: Report) -> None:
     _write_recipe(run, resolved, {"environment": environment(), "identity": name, "assets": assets})
 
 
-def prepare_task(config: RunConfig, folder: Path, report: Report) -> RunConfig:
+def prepare_task(
+    config: RunConfig, folder: Path, report: Report, named: Collection[str] = ()
+) -> RunConfig:
     """Fill a run folder with what training needs; the configuration fitted to it.
 
-    Passes over the data become updates here, unless the task knows their number earlier.
+    `named`: the settings that the user named, which a fine-tuning must not drop in silence. Passes
+    over the data become updates here, unless the task knows their number earlier.
     """
     task = task_named(config.task)
+    if config.init_from and task.adopt:
+        config = task.adopt(config, named)
     config = task.prepare(config, folder, report)
     if config.trainer.epochs is None or _LENGTH in task.resolved:
         return config

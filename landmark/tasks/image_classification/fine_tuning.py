@@ -5,21 +5,23 @@ general, and is changed less.
 """
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import torch
 from pydantic import Field
 from torch import nn
 
-from landmark.core.configuration import as_values, settings
+from landmark.core.configuration import Origin as Source
+from landmark.core.configuration import as_values, build, settings
 from landmark.core.errors import UserError
 from landmark.data.images.form import FILE, ImageForm
 from landmark.engine.checkpoint import load_tensors, save_checkpoint
 from landmark.engine.run import Run
 from landmark.engine.session import MODEL, load_player
 from landmark.models.image import ImageNetwork
+from landmark.models.transformer.vit import ViTConfig, resize_positions
 from landmark.models.vision import VisionConfig, build_network
 from landmark.tasks.fine_tuning import INITIAL
 from landmark.tasks.training import check_assets, load_config
@@ -30,6 +32,9 @@ if TYPE_CHECKING:
 _TASK = "image-classification"
 _NO_SHAPE = ("dropout", "attention_dropout", "activation_checkpointing")
 """Settings of a network that are no part of its shape."""
+_SIZE, _BY_IMAGES = "image_size", ("classes", "channels")
+POSITIONS = "embedding.position"
+"""A ViT's, one a patch: interpolated for another number of them."""
 
 
 @settings
@@ -59,20 +64,78 @@ class Origin:
         check_assets(run)
         return cls(run, config, ImageForm.load(run.folder / FILE))  # type: ignore[arg-type]
 
-    def adopted_by(self, config: "ImageClassificationRun") -> "ImageClassificationRun":
-        """The shape of the network, and images of the size and colours that it knows."""
+    def adopted_by(
+        self, config: "ImageClassificationRun", named: Collection[str] = ()
+    ) -> "ImageClassificationRun":
+        """The shape of the network, and images of the size and colours that it knows.
+
+        named: dotted keys of settings that the user named; of `model`, the size of images may
+        change, and what is no part of the shape. Another setting that differs is refused.
+        """
         shape, wanted = as_values(self.config.model), as_values(config.model)
         changed = {key: wanted[key] for key in _NO_SHAPE if key in shape and key in wanted}
-        model = dataclasses.replace(self.config.model, **changed)
+        for key in sorted(named):
+            group, _, setting = key.partition(".")
+            if group == "model" and setting == _SIZE:
+                changed[_SIZE] = wanted[_SIZE]
+            elif group == "model" and setting not in changed:
+                self._check_same(key, setting, shape, wanted)
+        model = self._changed(changed)
         if config.data.channels not in (None, self.form.channels):
             raise UserError(
                 f"data.channels is {config.data.channels}, but {self.run.folder} was trained on "
                 f"images of {self.form.channels}: leave it out"
             )
-        size = config.data.size or self.form.size or model.image_size
+        size = config.data.size or self._scaled(model.image_size)
+        if size < model.image_size != self.config.model.image_size:
+            raise UserError(
+                f"data.size is {size}: smaller than the {model.image_size} pixels a side that the "
+                "network is to read: give a larger one, or leave it out"
+            )
         channels: Literal[1, 3] = 1 if self.form.channels == 1 else 3
         data = dataclasses.replace(config.data, size=size, channels=channels)
         return dataclasses.replace(config, model=model, data=data)
+
+    def _check_same(
+        self, key: str, setting: str, shape: Mapping[str, Any], wanted: Mapping[str, Any]
+    ) -> None:
+        """Refuse a setting that is not the network's own."""
+        run = self.run.folder
+        if setting not in shape:
+            architecture = self.config.model.architecture
+            raise UserError(f"{key}: the network of {run} ({architecture}) has none: leave it out")
+        if shape[setting] != wanted[setting]:
+            why = (
+                "it follows from the images" if setting in _BY_IMAGES else "its weights are for it"
+            )
+            raise UserError(
+                f"{key}={wanted[setting]}: {run} has {shape[setting]}, and fine-tuning does not "
+                f"change it ({why}): leave it out"
+            )
+
+    def _changed(self, changed: Mapping[str, Any]) -> VisionConfig:
+        """The network's configuration with these settings; its weights must still fit."""
+        old = self.config.model
+        model: VisionConfig = build(
+            type(old), {**as_values(old), **changed}, Source(f"fine-tuning {self.run.folder}")
+        )
+        if model.image_size != old.image_size:
+            ours, theirs = (
+                {name: tensor.shape for name, tensor in build_network_like(c).state_dict().items()}
+                for c in (model, old)
+            )
+            if any(ours[name] != theirs[name] for name in ours if name != POSITIONS):
+                raise UserError(
+                    f"model.image_size={model.image_size}: the dense layers of {self.run.folder} "
+                    f"are for images of {old.image_size} pixels a side: leave it out"
+                )
+        return model
+
+    def _scaled(self, image_size: int) -> int:
+        """What images are scaled to: as much around the middle as the old network had."""
+        if self.form.size is None:
+            return image_size
+        return round(self.form.size * image_size / self.config.model.image_size)
 
     def colours_for(self, form: ImageForm) -> ImageForm:
         """Images are normalised as the network is used to, not by their own mean."""
@@ -86,8 +149,12 @@ class Origin:
         if form.names != self.form.names:
             with torch.device("meta"):
                 fresh = build_network(model)
-            outputs = _output_names(fresh, build_network_like(self.config.model))
+            outputs = _output_names(fresh, build_network_like(self.config.model)) - {POSITIONS}
             weights = {name: tensor for name, tensor in weights.items() if name not in outputs}
+        if isinstance(model, ViTConfig) and model.image_size != self.config.model.image_size:
+            side = model.image_size // model.patch_size
+            tokens = int(model.pool == "token")
+            weights[POSITIONS] = resize_positions(weights[POSITIONS], side, side, tokens)
         save_checkpoint(folder / INITIAL, {MODEL: weights}, {"step": 0, "from": str(checkpoint)})
 
 
@@ -133,9 +200,10 @@ def freeze(model: ImageNetwork, config: ImageFineTuningConfig) -> list[nn.Module
 def rate_share(model: ImageNetwork, decay: float) -> Callable[[str], float]:
     """The part of the learning rate that each parameter takes, by its name.
 
-    The highest stage takes `decay` of the head's, the one below it `decay` of that, and so on.
+    The highest stage takes `decay` of the head's, the one below it `decay` of that, and so on;
+    stages without parameters, as pooling, do not count.
     """
-    stages = model.stages()
+    stages = [stage for stage in model.stages() if any(True for _ in stage.parameters())]
     owners = {
         id(parameter): len(stages) - number
         for number, stage in enumerate(stages)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -65,12 +66,15 @@ class ImageClassificationRun(RunConfig):
         return self
 
 
+def adopt(config: ImageClassificationRun, named: Collection[str]) -> ImageClassificationRun:
+    """The configuration with the network of the run that it begins from."""
+    return Origin.open(str(config.init_from)).adopted_by(config, named)
+
+
 def prepare(config: ImageClassificationRun, folder: Path, report: Report) -> ImageClassificationRun:
     """Images, classes and, for fine-tuning, the weights to begin with into the run folder."""
     origin = Origin.open(config.init_from) if config.init_from else None
-    if origin:
-        config = origin.adopted_by(config)
-    elif config.data.corpus == "files" and config.data.size is None:
+    if origin is None and config.data.corpus == "files" and config.data.size is None:
         data = dataclasses.replace(config.data, size=config.model.image_size)
         config = dataclasses.replace(config, data=data)
     _check_network(config)
@@ -137,6 +141,7 @@ TASK = Task(
     lambda config: data_digest(config.data),
     prepare,
     assemble,
+    adopt,
     prepared=(FILE, "data", INITIAL),
     assets=(FILE,),
     resolved=(
