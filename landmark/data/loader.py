@@ -8,7 +8,7 @@ P parts (accumulation x processes), part p takes samples p, p+P, p+2P … of it.
 import ctypes
 import signal
 import sys
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
@@ -57,23 +57,7 @@ class Loader:
 
     def stream(self, start: Place) -> Generator[list[Any], None, None]:
         """From `start` on, for ever: this process's parts of each batch. Closing ends workers."""
-        batches = iter(
-            DataLoader(
-                _Cutter(self.samples, self.accumulate, self.rank, self.world_size),
-                sampler=_Order(self, start),
-                batch_size=None,
-                num_workers=self.workers,
-                worker_init_fn=_serve,
-                generator=torch.Generator(),
-            )
-        )
-        try:
-            for parts in batches:
-                if isinstance(parts, UserError):
-                    raise parts
-                yield parts
-        finally:
-            del batches  # which tells the workers to end, and waits for them
+        yield from self._read(self.accumulate, _Order(self, start))
 
     def batches_per_epoch(self) -> int:
         """How many batches are one pass over the data."""
@@ -90,11 +74,31 @@ class Loader:
 
     def once(self) -> Iterator[Any]:
         """This process's share of one pass, for validation."""
-        for index, chosen in enumerate(self.plan(0)):
-            share = chosen[self.rank :: self.world_size]
-            counts = len(share) > 0
-            share = share if counts else chosen[:1]
-            yield _located(self.samples.collate(0, share), 0, index, share, counts)
+        order = [(0, index, chosen) for index, chosen in enumerate(self.plan(0))]
+        for (part,) in self._read(1, order):
+            yield part
+
+    def _read(
+        self, accumulate: int, order: Iterable[tuple[int, int, Sequence[int]]]
+    ) -> Generator[list[Any], None, None]:
+        """This process's parts of the batches in that order, by the workers if there are any."""
+        batches = iter(
+            DataLoader(
+                _Cutter(self.samples, accumulate, self.rank, self.world_size),
+                sampler=order,
+                batch_size=None,
+                num_workers=self.workers,
+                worker_init_fn=_serve,
+                generator=torch.Generator(),
+            )
+        )
+        try:
+            for parts in batches:
+                if isinstance(parts, UserError):
+                    raise parts
+                yield parts
+        finally:
+            del batches  # which tells the workers to end, and waits for them
 
 
 def _serve(worker: int) -> None:

@@ -1,7 +1,7 @@
 """An optimiser with its schedule, whose state is plain named tensors.
 
-The methods are those of `landmark.optim.methods`. The defaults of Adam and its kin here are the
-Transformer paper's; what others keep to themselves is as their papers have it.
+The methods are those of `landmark.optim.methods`. The defaults of Adam and its kin are those of
+Adam's paper and of torch. RMSProp and AdaDelta average here as their papers have it, not as torch.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -43,6 +43,7 @@ Share = Callable[[str], float]
 _Decay = Annotated[float, Field(ge=0, lt=1)]
 _USUAL_MOMENTUM = 0.9
 _MUON_MOMENTUM = 0.95
+_PUBLISHED_DECAY = {"rmsprop": 0.9, "adadelta": 0.95}
 
 
 @settings
@@ -51,9 +52,9 @@ class OptimizerConfig:
 
     name: MethodName = "adam"
     """The method."""
-    betas: tuple[_Decay, _Decay] = (0.9, 0.98)
+    betas: tuple[_Decay, _Decay] = (0.9, 0.999)
     """adam, adamw, adamax, amsgrad, muon: decay of the first and second moments."""
-    epsilon: Annotated[float, Field(gt=0)] = 1e-9
+    epsilon: Annotated[float, Field(gt=0)] = 1e-8
     """adam, adamw, adamax, amsgrad, muon: what keeps the division finite."""
     bias_correction: bool = True
     """adam, adamw, amsgrad, muon: make up for moments that start at zero; false shows why."""
@@ -81,6 +82,11 @@ class OptimizerConfig:
         if self.name == "sgd" and self.nesterov and not self.momentum:
             raise ValueError("nesterov needs a momentum")
         return self
+
+    @property
+    def has_moments(self) -> bool:
+        """Whether the method reads `betas` and `epsilon`."""
+        return self.name in ("adam", "adamw", "adamax", "amsgrad", "muon")
 
 
 class ScheduledOptimizer:
@@ -242,8 +248,9 @@ def _build_by_squares(
     if config.name == "adagrad":
         return AdaGrad(groups, **own, fused=not sharded)
     own["foreach"] = False if sharded else None
-    if config.square_decay is not None:
-        own["alpha" if config.name == "rmsprop" else "rho"] = config.square_decay
+    decay = config.square_decay
+    decay = _PUBLISHED_DECAY[config.name] if decay is None else decay
+    own["alpha" if config.name == "rmsprop" else "rho"] = decay
     if config.name == "rmsprop":
         return RMSProp(groups, **own, centered=config.centered)
     return AdaDelta(groups, **own)

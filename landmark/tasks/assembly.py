@@ -54,5 +54,5 @@ def assemble_one(
         objective=objective,
         optimizers=optimizers_for(config, objective, {"model": share}),
         source=Loader(training, accumulate=accumulate, workers=workers, **ranks),
-        validation=Loader(validation, **ranks),
+        validation=Loader(validation, workers=workers, **ranks),
     )

@@ -6,7 +6,7 @@ import json
 import re
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -132,7 +132,7 @@ def train(
         if not resuming and distributed.is_main():
             if resume:  # the group was started again before it had prepared its run
                 report({"kind": "note", "text": f"{target.folder}: no run here yet: it begins"})
-            _prepare(config, target, report)
+            _prepare(config, target, report, named_settings(recipe, overrides))
         _wait_until_prepared(target)
         named = {override.partition("=")[0] for override in overrides}
         config = _continued(config, target, named) if resuming else load_config(target)
@@ -181,7 +181,20 @@ def _wait_until_prepared(run: Run) -> None:
         time.sleep(0.1)
 
 
-def _prepare(config: RunConfig, run: Run, report: Report) -> None:
+def named_settings(recipe: str, overrides: Sequence[str]) -> set[str]:
+    """The dotted keys that a user named: in overrides, or in a recipe file of their own.
+
+    What a file has of a run's resolved settings was perhaps not the user's wish.
+    """
+    named = set(flatten(override({}, overrides, Provenance(recipe))))
+    if recipe in RECIPES:
+        return named
+    values, _ = read_yaml(Path(recipe))
+    resolved = task_named(str(values["task"])).resolved if "task" in values else ()
+    return named | (set(flatten(values)) - set(resolved))
+
+
+def _prepare(config: RunConfig, run: Run, report: Report, named: Collection[str]) -> None:
     """Fill the folder; the recipe is written last, so that a folder with one is complete."""
 
     def log(record: Mapping[str, Any]) -> None:
@@ -193,7 +206,7 @@ def _prepare(config: RunConfig, run: Run, report: Report) -> None:
     (run.folder / LOG).unlink(missing_ok=True)
     try:
         name = identity(config)
-        resolved = prepare_task(config, run.folder, log)
+        resolved = prepare_task(config, run.folder, log, named)
     except BaseException as error:
         _discard(run, task)
         if isinstance(error, OSError) and not error.filename:
@@ -203,13 +216,16 @@ def _prepare(config: RunConfig, run: Run, report: Report) -> None:
     _write_recipe(run, resolved, {"environment": environment(), "identity": name, "assets": assets})
 
 
-def prepare_task(config: RunConfig, folder: Path, report: Report) -> RunConfig:
+def prepare_task(
+    config: RunConfig, folder: Path, report: Report, named: Collection[str] = ()
+) -> RunConfig:
     """Fill a run folder with what training needs; the configuration fitted to it.
 
-    Passes over the data become updates here, unless the task knows their number earlier.
+    `named`: the settings that the user named, which a fine-tuning must not drop in silence. Passes
+    over the data become updates here, unless the task knows their number earlier.
     """
     task = task_named(config.task)
-    config = task.prepare(config, folder, report, open_origin(config))
+    config = task.prepare(config, folder, report, open_origin(config, named))
     if config.trainer.epochs is None or _LENGTH in task.resolved:
         return config
     source = task.assemble(config, folder, torch.device("cpu")).source
@@ -218,7 +234,7 @@ def prepare_task(config: RunConfig, folder: Path, report: Report) -> RunConfig:
     return dataclasses.replace(config, trainer=trainer)
 
 
-def open_origin(config: RunConfig) -> Origin | None:
+def open_origin(config: RunConfig, named: Collection[str] = ()) -> Origin | None:
     """The run that a configuration begins from, if it names one; only certain tasks' runs fit."""
     if config.init_from is None:
         return None
@@ -231,7 +247,7 @@ def open_origin(config: RunConfig) -> Origin | None:
             f"cannot begin from it: {fits}"
         )
     check_assets(run)
-    return Origin(run, old)
+    return Origin(run, old, frozenset(named))
 
 
 def _discard(run: Run, task: Task) -> None:
@@ -299,6 +315,7 @@ def _continued(config: RunConfig, run: Run, named: set[str]) -> RunConfig:
     fitted = {*task_named(stored.task).resolved, *([_LENGTH] if stored.trainer.epochs else [])}
     for key in fitted - named:
         changed.pop(key, None)
+    changed = {key: value for key, value in changed.items() if not _is_idle(key, stored, config)}
     deliberate = {key for key in named if _for_all_players(key) in _DELIBERATE}
     fixed = sorted(set(changed) - _FREE - deliberate)
     if fixed:
@@ -313,6 +330,13 @@ def _continued(config: RunConfig, run: Run, named: set[str]) -> RunConfig:
             run, changed_config, {k: v for k, v in run.read_recipe().items() if k in FACTS}
         )
     return changed_config
+
+
+def _is_idle(key: str, *configs: RunConfig) -> bool:
+    """Whether it is a setting of Adam's, and nothing in these configurations reads it."""
+    return key in ("optimizer.betas", "optimizer.epsilon") and not any(
+        config.optimizer.has_moments or config.optimizers for config in configs
+    )
 
 
 def _for_all_players(key: str) -> str:

@@ -1,3 +1,4 @@
+import os
 from collections import Counter
 from collections.abc import Sequence
 from itertools import islice
@@ -6,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from landmark.core.errors import UserError
 from landmark.data.batch import PointBatch
 from landmark.data.loader import Loader, Place
 
@@ -127,3 +129,34 @@ def test_the_plan_of_an_epoch_is_made_once() -> None:
     first(loader, 7)
     list(loader.once())
     assert made == [0, 1]
+
+
+class Placed(Numbers):
+    """The noise of a sample is the process that made its batch."""
+
+    def collate(self, epoch: int, samples: Sequence[int]) -> PointBatch:
+        batch = super().collate(epoch, samples)
+        batch.noise.fill_(float(os.getpid()))
+        return batch
+
+
+@pytest.mark.parametrize("world_size", [1, 2])
+def test_one_pass_is_the_same_with_workers_which_make_its_batches(world_size: int) -> None:
+    for rank in range(world_size):
+        ranks = {"rank": rank, "world_size": world_size}
+        alone = list(Loader(Placed(), **ranks).once())
+        helped = list(Loader(Placed(), workers=2, **ranks).once())
+        assert [part.samples for part in helped] == [part.samples for part in alone]
+        assert [part.counts for part in helped] == [part.counts for part in alone]
+        made_by = {number for part in helped for number in part.noise.flatten().tolist()}
+        assert len(made_by) == 2
+        assert float(os.getpid()) not in made_by
+
+
+def test_a_mistake_in_a_worker_of_a_pass_is_one_line() -> None:
+    class Broken(Numbers):
+        def collate(self, epoch: int, samples: Sequence[int]) -> PointBatch:
+            raise UserError("3.jpg: is damaged")
+
+    with pytest.raises(UserError, match=r"^3\.jpg: is damaged$"):
+        list(Loader(Broken(), workers=1).once())

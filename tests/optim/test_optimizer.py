@@ -37,13 +37,11 @@ def step_ours(optimizer: ScheduledOptimizer, model: nn.Module, step: int) -> Non
 
 
 REFERENCES = {
-    "adam": lambda p: torch.optim.Adam(p, lr=0, betas=(0.9, 0.98), eps=1e-9, fused=False),
+    "adam": lambda p: torch.optim.Adam(p, lr=0, fused=False),
     "adam with decay": lambda p: torch.optim.Adam(
         p, lr=0, betas=(0.8, 0.95), eps=1e-6, weight_decay=0.1, fused=False
     ),
-    "adamw": lambda p: torch.optim.AdamW(
-        p, lr=0, betas=(0.9, 0.98), eps=1e-9, weight_decay=0.1, fused=False
-    ),
+    "adamw": lambda p: torch.optim.AdamW(p, lr=0, weight_decay=0.1, fused=False),
     "sgd": lambda p: torch.optim.SGD(p, lr=0, fused=False),
     "sgd with momentum": lambda p: torch.optim.SGD(
         p, lr=0, momentum=0.9, weight_decay=0.1, fused=False
@@ -59,10 +57,8 @@ REFERENCES = {
         p, lr=0, alpha=0.8, eps=1e-4, centered=True, weight_decay=0.1, foreach=False
     ),
     "adadelta": lambda p: torch.optim.Adadelta(p, lr=0, rho=0.95, eps=1e-6, foreach=False),
-    "adamax": lambda p: torch.optim.Adamax(p, lr=0, betas=(0.9, 0.98), eps=1e-9, foreach=False),
-    "amsgrad": lambda p: torch.optim.Adam(
-        p, lr=0, betas=(0.9, 0.98), eps=1e-9, amsgrad=True, fused=False
-    ),
+    "adamax": lambda p: torch.optim.Adamax(p, lr=0, foreach=False),
+    "amsgrad": lambda p: torch.optim.Adam(p, lr=0, amsgrad=True, fused=False),
 }
 CONFIGS = {
     "adam": OptimizerConfig(),
@@ -114,9 +110,9 @@ def test_adam_is_the_papers_algorithm() -> None:
         optimizer.set_rate(step)
         optimizer.torch.step()
         first = 0.9 * first + 0.1 * gradient
-        second = 0.98 * second + 0.02 * gradient**2
-        unbiased = first / (1 - 0.9**step), second / (1 - 0.98**step)
-        weight -= rates(step) * unbiased[0] / (unbiased[1] ** 0.5 + 1e-9)
+        second = 0.999 * second + 0.001 * gradient**2
+        unbiased = first / (1 - 0.9**step), second / (1 - 0.999**step)
+        weight -= rates(step) * unbiased[0] / (unbiased[1] ** 0.5 + 1e-8)
         assert model.weight.item() == pytest.approx(weight, rel=1e-5)
 
 
@@ -236,7 +232,7 @@ def test_looking_ahead_needs_momentum() -> None:
 def test_another_method_leaves_aside_what_is_not_its_own() -> None:
     """So that the name alone changes the method of a recipe that looks ahead."""
     own = OptimizerConfig(name="adam", momentum=0.9, nesterov=True, square_decay=0.5)
-    assert ours(network(), own).torch.param_groups[0]["betas"] == (0.9, 0.98)
+    assert ours(network(), own).torch.param_groups[0]["betas"] == (0.9, 0.999)
     assert "momentum" not in ours(network(), own).torch.param_groups[0]
 
 

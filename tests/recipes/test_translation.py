@@ -8,9 +8,9 @@ from landmark.data.loader import Place
 from landmark.data.shards import TokenStore
 from landmark.engine.run import Run
 from landmark.models.transformer.translator import VARIANTS, Translator
-from landmark.tasks.catalog import NETWORKS
+from landmark.tasks.catalog import NETWORKS, RECIPES, load_catalog
 from landmark.tasks.training import load_config, resolve, train
-from landmark.tasks.translation.run import assemble, prepare
+from landmark.tasks.translation.run import TranslationRun, assemble, prepare
 
 CPU = torch.device("cpu")
 
@@ -92,6 +92,20 @@ def test_own_data_must_be_named(tmp_path):
     with pytest.raises(UserError, match="give --source and --target"):
         train("translation", tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+def test_every_translator_has_the_papers_adam_unless_it_is_raced():
+    load_catalog()
+    configs = {name: resolve(name) for name in RECIPES}
+    found = {
+        name: (config.optimizer.betas, config.optimizer.epsilon)
+        for name, config in configs.items()
+        if config.task == "translation"
+    }
+    assert found.pop("race-transformer") == ((0.9, 0.999), 1e-8)
+    assert set(found.values()) == {((0.9, 0.98), 1e-9)}
+    own = TranslationRun().optimizer  # of a file of one's own
+    assert (own.betas, own.epsilon) == ((0.9, 0.98), 1e-9)
 
 
 @pytest.mark.parametrize(("size", "paper"), [("base", 3.3e18), ("big", 2.3e19)])

@@ -15,7 +15,7 @@ import numpy as np
 from landmark.core.errors import UserError
 from landmark.data.images.decoding import BrokenImageError, Fitting, Pixels
 from landmark.data.images.source import ImageSource
-from landmark.data.images.store import Images
+from landmark.data.images.store import Images, LazyImages
 
 Report = Callable[[Mapping[str, Any]], None]
 Read = Pixels | BrokenImageError
@@ -39,14 +39,27 @@ def whole_images(
 def readable(
     images: Images, chosen: Iterable[int], strict: bool, broken: Broken
 ) -> tuple[list[int], list[Pixels]]:
-    """Of the images that are chosen, those that can be read; the others go into `broken`."""
-    found, pixels = [], []
-    for index in chosen:
+    """Of the images that are chosen, those that can be read; the others go into `broken`.
+
+    Those that lie in files are decoded on every core.
+    """
+
+    def attempt(index: int) -> Read:
         try:
-            pixels.append(images[index])
-            found.append(index)
+            return images[index]
         except BrokenImageError as error:
-            _leave_out(index, error, strict, broken)
+            return error
+
+    indices, found, pixels = list(chosen), [], []
+    cores = (os.cpu_count() or 1) if isinstance(images, LazyImages) else 1
+    with ThreadPoolExecutor(max_workers=cores) as pool:
+        results = pool.map(attempt, indices) if cores > 1 else map(attempt, indices)
+        for index, result in zip(indices, results, strict=True):
+            if isinstance(result, BrokenImageError):
+                _leave_out(index, result, strict, broken)
+            else:
+                pixels.append(result)
+                found.append(index)
     return found, pixels
 
 

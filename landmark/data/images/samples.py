@@ -61,7 +61,8 @@ class ImageSamples:
             augment.check(form.channels)
         self.images, self.form, self.config = images, form, config
         self.image_size, self.seed, self.augment, self.strict = image_size, seed, augment, strict
-        self._named: set[int] = set()
+        # Of each image, whether it was named as broken; shared, as workers come and go.
+        self._is_named = torch.zeros(len(images), dtype=torch.bool).share_memory_()
         self.colours = np.array(form.colours or np.zeros((0, form.channels)))
 
     def plan(self, epoch: int) -> list[NDArray[np.int64]]:
@@ -130,9 +131,9 @@ class ImageSamples:
             except BrokenImageError as error:
                 if self.strict:
                     raise
-                if sample not in self._named:  # once a process, not once an epoch
+                if not self._is_named[sample]:  # once, not once an epoch
                     print(f"warning: {error}: left out", file=sys.stderr, flush=True)
-                    self._named.add(sample)
+                    self._is_named[sample] = True
                 if instead is not None:
                     pixels.append(self.images[int(instead[position])])
                     found.append(int(instead[position]))

@@ -3,6 +3,7 @@
 Pre-norm is GPT-2, post-norm the first GPT. Their linear layers are written as inputs x outputs.
 """
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -63,6 +64,24 @@ def read_gpt(config: Mapping[str, Any], weights: Weights) -> tuple[GPTConfig, di
     weights.drop_copy("lm_head.weight", state["embedding.weight"])
     weights.finish()
     return shape, state
+
+
+_PADDED_TO = 8  # rows of a padded vocabulary are a multiple of this, or of a multiple of it
+_MOST_PADDING = 1024
+
+
+def cut_padding(
+    shape: GPTConfig, state: Mapping[str, Tensor], entries: int
+) -> tuple[GPTConfig, dict[str, Tensor]]:
+    """The model without rows of the embedding that only pad it for speed, behind the vocabulary.
+
+    More rows than padding explains, or fewer than entries, stay as they are: a mismatch.
+    """
+    rows = shape.vocab_size or 0
+    if not entries < rows < entries + _MOST_PADDING or rows % _PADDED_TO:
+        return shape, dict(state)
+    table = state["embedding.weight"][:entries].clone()
+    return dataclasses.replace(shape, vocab_size=entries), {**state, "embedding.weight": table}
 
 
 def _shape(config: Mapping[str, Any], where: str) -> GPTConfig:

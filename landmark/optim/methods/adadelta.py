@@ -1,7 +1,7 @@
 """AdaDelta: steps in the units of the weights, by the size of earlier steps; no rate to choose.
 
-Zeiler 2012, arXiv 1212.5701: rho 0.95 and epsilon 1e-6. The rate of 1, by which each step is
-multiplied, is not in the paper; schedules use it.
+Zeiler 2012, arXiv 1212.5701: rho 0.95 and epsilon 1e-6. The defaults are torch's: rho 0.9, and a
+rate of 1, by which each step is multiplied; the paper has none, and schedules use it.
 """
 
 from typing import Any
@@ -19,7 +19,7 @@ class AdaDelta(Method, torch.optim.Adadelta):
         self,
         params: Parameters,
         lr: float = 1.0,
-        rho: float = 0.95,
+        rho: float = 0.9,
         eps: float = 1e-6,
         weight_decay: float = 0.0,
         *,

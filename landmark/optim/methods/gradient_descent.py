@@ -31,7 +31,7 @@ class GradientDescent(Method, torch.optim.SGD):
     def __init__(
         self,
         params: Parameters,
-        lr: float = 0.01,
+        lr: float = 0.001,
         momentum: float = 0.0,
         weight_decay: float = 0.0,
         *,

@@ -1,8 +1,8 @@
 """RMSProp: the gradient over the root of a moving average of its squares.
 
 Tieleman and Hinton 2012, lecture 6e of their course: average 0.9, rate 0.001. Centred, with the
-variance in place of the mean square, and with momentum: Graves 2013, arXiv 1308.0850. They name
-no epsilon outside the root; 1e-8 is torch's.
+variance in place of the mean square, and with momentum: Graves 2013, arXiv 1308.0850. The defaults
+are torch's: average 0.99, rate 0.01, and an epsilon of 1e-8, of which the lecture has none.
 """
 
 from typing import Any
@@ -19,8 +19,8 @@ class RMSProp(Method, torch.optim.RMSprop):
     def __init__(
         self,
         params: Parameters,
-        lr: float = 0.001,
-        alpha: float = 0.9,
+        lr: float = 0.01,
+        alpha: float = 0.99,
         eps: float = 1e-8,
         weight_decay: float = 0.0,
         *,

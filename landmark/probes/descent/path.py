@@ -33,8 +33,8 @@ _METHODS: dict[str, Callable[..., Method]] = {
     "averaged-momentum": partial(GradientDescent, momentum=MOMENTUM, averaged=True),
     "nesterov": partial(GradientDescent, momentum=MOMENTUM, nesterov=True),
     "adagrad": AdaGrad,
-    "rmsprop": RMSProp,
-    "adadelta": AdaDelta,
+    "rmsprop": partial(RMSProp, alpha=0.9),  # as published; torch's defaults are 0.99 and 0.9
+    "adadelta": partial(AdaDelta, rho=0.95),
     "adam": Adam,
     "adamw": AdamW,
     "adamax": AdaMax,

@@ -34,7 +34,7 @@ from landmark.interop.huggingface.folder import (
     read_optional_json,
     read_weights,
 )
-from landmark.interop.huggingface.gpt import FIRST, GPT2, read_gpt
+from landmark.interop.huggingface.gpt import FIRST, GPT2, cut_padding, read_gpt
 from landmark.interop.huggingface.marian import MARIAN, PEGASUS, read_translator
 from landmark.interop.huggingface.tokenizer import (
     SETTINGS,
@@ -103,15 +103,22 @@ def _check_sizes(folder: Path, tokens: int, rows: int | None) -> None:
 def _read_gpt(folder: Path, config: dict[str, Any], weights: Weights) -> Imported:
     backend, roles = read_tokenizer(folder, config["model_type"])
     tokenizer = ForeignSubwords(backend, roles)
-    shape, state = read_gpt(config, weights)
+    padded, tensors = read_gpt(config, weights)
+    shape, state = cut_padding(padded, tensors, len(tokenizer))
     _check_sizes(folder, len(tokenizer), shape.vocab_size)
+    notes: tuple[str, ...] = ()
+    if shape != padded:
+        notes = (
+            f"the embedding has {padded.vocab_size:,} rows for {len(tokenizer):,} tokens: those "
+            "behind, which only pad it, are left out",
+        )
     run = LanguageModelRun(
         data=TextConfig(corpus="files", apart=tokenizer.end is not None),
         tokenizer=TextTokenizerConfig(kind="subwords"),
         model=shape,
         batches=StreamConfig(streams=8, length=min(256, shape.max_length)),
     )
-    return Imported(run, state, tokenizer.to_text())
+    return Imported(run, state, tokenizer.to_text(), notes)
 
 
 def _read_bert(folder: Path, config: dict[str, Any], weights: Weights) -> Imported:

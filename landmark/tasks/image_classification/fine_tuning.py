@@ -13,23 +13,22 @@ import torch
 from pydantic import Field
 from torch import nn
 
-from landmark.core.configuration import as_values, settings
+from landmark.core.configuration import settings
 from landmark.core.errors import UserError
 from landmark.data.images.form import FILE, ImageForm
-from landmark.engine.checkpoint import load_tensors, save_checkpoint
-from landmark.engine.run import Run
-from landmark.engine.session import MODEL, load_player
+from landmark.engine.checkpoint import load_tensors
+from landmark.engine.session import MODEL
 from landmark.models.image import ImageNetwork
+from landmark.models.transformer.vit import ViTConfig, resize_positions
 from landmark.models.vision import VisionConfig, build_network
-from landmark.tasks.fine_tuning import INITIAL
-from landmark.tasks.training import check_assets, load_config
+from landmark.tasks.fine_tuning import INITIAL, Origin
 
 if TYPE_CHECKING:
     from landmark.tasks.image_classification.run import ImageClassificationRun
 
-_TASK = "image-classification"
-_NO_SHAPE = ("dropout", "attention_dropout", "activation_checkpointing")
-"""Settings of a network that are no part of its shape."""
+_SIZE = "image_size"
+POSITIONS = "embedding.position"
+"""A ViT's, one a patch: interpolated for another number of them."""
 
 
 @settings
@@ -43,36 +42,63 @@ class ImageFineTuningConfig:
 
 
 @dataclasses.dataclass(frozen=True)
-class Origin:
-    """The run that a fine-tuning begins from."""
+class ImageOrigin:
+    """The run that a fine-tuning begins from, and what its images look like."""
 
-    run: Run
-    config: "ImageClassificationRun"
+    origin: Origin
     form: ImageForm
 
     @classmethod
-    def open(cls, folder: str) -> "Origin":
-        run = Run.open(Path(folder))
-        config = load_config(run)
-        if config.task != _TASK:
-            raise UserError(f"{run.folder}: is a run of task {config.task!r}, not of {_TASK!r}")
-        check_assets(run)
-        return cls(run, config, ImageForm.load(run.folder / FILE))  # type: ignore[arg-type]
+    def of(cls, origin: Origin) -> "ImageOrigin":
+        return cls(origin, ImageForm.load(origin.run.folder / FILE))
+
+    @property
+    def model(self) -> VisionConfig:
+        model: VisionConfig = self.origin.config.model
+        return model
 
     def adopted_by(self, config: "ImageClassificationRun") -> "ImageClassificationRun":
-        """The shape of the network, and images of the size and colours that it knows."""
-        shape, wanted = as_values(self.config.model), as_values(config.model)
-        changed = {key: wanted[key] for key in _NO_SHAPE if key in shape and key in wanted}
-        model = dataclasses.replace(self.config.model, **changed)
+        """The shape of the network, and images of the size and colours that it knows.
+
+        Of the shape, the size of images may change, if all weights but positions still fit.
+        """
+        model: VisionConfig = self.origin.take_shape(config.model, may_change=(_SIZE,))
+        self._check_size(model)
         if config.data.channels not in (None, self.form.channels):
             raise UserError(
-                f"data.channels is {config.data.channels}, but {self.run.folder} was trained on "
-                f"images of {self.form.channels}: leave it out"
+                f"data.channels is {config.data.channels}, but {self.origin.run.folder} was "
+                f"trained on images of {self.form.channels}: leave it out"
             )
-        size = config.data.size or self.form.size or model.image_size
+        size = config.data.size or self._scaled(model.image_size)
+        if size < model.image_size != self.model.image_size:
+            raise UserError(
+                f"data.size is {size}: smaller than the {model.image_size} pixels a side that the "
+                "network is to read: give a larger one, or leave it out"
+            )
         channels: Literal[1, 3] = 1 if self.form.channels == 1 else 3
         data = dataclasses.replace(config.data, size=size, channels=channels)
         return dataclasses.replace(config, model=model, data=data)
+
+    def _check_size(self, model: VisionConfig) -> None:
+        """Refuse another size of images where weights other than positions depend on it."""
+        if model.image_size == self.model.image_size:
+            return
+        ours, theirs = (
+            {name: tensor.shape for name, tensor in build_network_like(c).state_dict().items()}
+            for c in (model, self.model)
+        )
+        if any(ours[name] != theirs[name] for name in ours if name != POSITIONS):
+            raise UserError(
+                f"model.image_size={model.image_size}: the dense layers of "
+                f"{self.origin.run.folder} are for images of {self.model.image_size} pixels a "
+                "side: leave it out"
+            )
+
+    def _scaled(self, image_size: int) -> int:
+        """What images are scaled to: as much around the middle as the old network had."""
+        if self.form.size is None:
+            return image_size
+        return round(self.form.size * image_size / self.model.image_size)
 
     def colours_for(self, form: ImageForm) -> ImageForm:
         """Images are normalised as the network is used to, not by their own mean."""
@@ -81,14 +107,17 @@ class Origin:
     @torch.no_grad()
     def save(self, model: VisionConfig, form: ImageForm, folder: Path) -> None:
         """Put the weights to begin with into a run folder: of other classes, without the head."""
-        checkpoint = self.run.find_checkpoint()
-        weights = load_player(checkpoint, "model")
+        weights = self.origin.weights()
         if form.names != self.form.names:
             with torch.device("meta"):
                 fresh = build_network(model)
-            outputs = _output_names(fresh, build_network_like(self.config.model))
+            outputs = _output_names(fresh, build_network_like(self.model)) - {POSITIONS}
             weights = {name: tensor for name, tensor in weights.items() if name not in outputs}
-        save_checkpoint(folder / INITIAL, {MODEL: weights}, {"step": 0, "from": str(checkpoint)})
+        if isinstance(model, ViTConfig) and model.image_size != self.model.image_size:
+            side = model.image_size // model.patch_size
+            tokens = int(model.pool == "token")
+            weights[POSITIONS] = resize_positions(weights[POSITIONS], side, side, tokens)
+        self.origin.save(folder, weights)
 
 
 def build_network_like(config: VisionConfig) -> ImageNetwork:
@@ -133,9 +162,10 @@ def freeze(model: ImageNetwork, config: ImageFineTuningConfig) -> list[nn.Module
 def rate_share(model: ImageNetwork, decay: float) -> Callable[[str], float]:
     """The part of the learning rate that each parameter takes, by its name.
 
-    The highest stage takes `decay` of the head's, the one below it `decay` of that, and so on.
+    The highest stage takes `decay` of the head's, the one below it `decay` of that, and so on;
+    stages without parameters, as pooling, do not count.
     """
-    stages = model.stages()
+    stages = [stage for stage in model.stages() if any(True for _ in stage.parameters())]
     owners = {
         id(parameter): len(stages) - number
         for number, stage in enumerate(stages)

@@ -25,11 +25,10 @@ from landmark.models.vision import VisionConfig, build_network, lay_out
 from landmark.objectives.classification import ClassificationConfig, ClassificationObjective
 from landmark.optim.schedule import ScheduleConfig
 from landmark.tasks.assembly import assemble_one
-from landmark.tasks.fine_tuning import INITIAL
-from landmark.tasks.fine_tuning import Origin as RunOrigin
+from landmark.tasks.fine_tuning import INITIAL, Origin
 from landmark.tasks.image_classification.fine_tuning import (
     ImageFineTuningConfig,
-    Origin,
+    ImageOrigin,
     freeze,
     load_initial,
     rate_share,
@@ -67,20 +66,20 @@ class ImageClassificationRun(RunConfig):
 
 
 def prepare(
-    config: ImageClassificationRun, folder: Path, report: Report, begins: RunOrigin | None = None
+    config: ImageClassificationRun, folder: Path, report: Report, origin: Origin | None = None
 ) -> ImageClassificationRun:
     """Images, classes and, for fine-tuning, the weights to begin with into the run folder."""
-    origin = Origin.open(config.init_from) if config.init_from else None
-    if origin:
-        config = origin.adopted_by(config)
+    begun = ImageOrigin.of(origin) if origin else None
+    if begun:
+        config = begun.adopted_by(config)
     elif config.data.corpus == "files" and config.data.size is None:
         data = dataclasses.replace(config.data, size=config.model.image_size)
         config = dataclasses.replace(config, data=data)
     _check_network(config)
     form, images, valid_images = prepare_images(config.data, folder, report)
     config.augment.check(form.channels)
-    if origin:
-        form = origin.colours_for(form)
+    if begun:
+        form = begun.colours_for(form)
         form.save(folder / FILE)
     model = dataclasses.replace(config.model, classes=len(form.names), channels=form.channels)
     config = dataclasses.replace(config, model=model)
@@ -92,8 +91,8 @@ def prepare(
         f"{images:,} images to train on, {valid_images:,} to validate; {batches:,} updates a pass"
     )
     report({"kind": "data", **counts, "max_steps": config.trainer.max_steps})
-    if origin:
-        origin.save(config.model, form, folder)
+    if begun:
+        begun.save(config.model, form, folder)
     return config
 
 

@@ -24,6 +24,7 @@ from landmark.models.recurrent.seq2seq import Seq2seq, Seq2seqConfig
 from landmark.models.transformer.translator import TransformerConfig, Translator
 from landmark.models.translation import TranslationModel
 from landmark.objectives.translation import TranslationConfig, TranslationObjective
+from landmark.optim.optimizer import MethodName, OptimizerConfig
 from landmark.optim.schedule import ScheduleConfig
 from landmark.tasks.assembly import assemble_one
 from landmark.tasks.fine_tuning import INITIAL, Origin, load_initial
@@ -31,6 +32,11 @@ from landmark.tasks.task import Assembly, RunConfig, Task
 from landmark.tasks.translation.fine_tuning import adopt, save_extended
 
 Model = TransformerConfig | Seq2seqConfig
+
+
+def paper_optimizer(name: MethodName = "adam") -> OptimizerConfig:
+    """Adam's settings of the Transformer, Vaswani et al. 2017, section 5.3; also of what is kin."""
+    return OptimizerConfig(name=name, betas=(0.9, 0.98), epsilon=1e-9)
 
 
 @settings
@@ -48,6 +54,7 @@ class TranslationRun(RunConfig):
     objective: TranslationConfig = dataclasses.field(default_factory=TranslationConfig)
     batches: BatchConfig = dataclasses.field(default_factory=BatchConfig)
     search: SearchConfig = dataclasses.field(default_factory=SearchConfig)
+    optimizer: OptimizerConfig = dataclasses.field(default_factory=paper_optimizer)
 
     @model_validator(mode="after")
     def _can_be_sharded(self) -> "TranslationRun":
@@ -139,6 +146,7 @@ def on_embedded(model: Model) -> TranslationRun:
         tokenizer=TokenizerConfig(vocab_size=5500),
         model=model,
         batches=BatchConfig(tokens=500, pool=1),
+        optimizer=paper_optimizer(),
         schedule=ScheduleConfig(name="cosine", rate=3e-3, warmup_steps=100),
         trainer=TrainerConfig(
             max_steps=3000,
@@ -164,6 +172,7 @@ def on_multi30k(
         tokenizer=tokenizer,
         model=model,
         batches=BatchConfig(tokens=1536, pool=20),
+        optimizer=paper_optimizer(),
         schedule=schedule,
         search=SearchConfig(beam=5, length_penalty=1.0),
         trainer=TrainerConfig(

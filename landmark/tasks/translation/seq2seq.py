@@ -10,7 +10,13 @@ from landmark.layers.alignment import ScoreName
 from landmark.models.recurrent.seq2seq import Seq2seq, Seq2seqConfig
 from landmark.optim.schedule import ScheduleConfig
 from landmark.tasks.catalog import Network, System, add_system, recipe
-from landmark.tasks.translation.run import TranslationRun, on_embedded, on_multi30k, translate_once
+from landmark.tasks.translation.run import (
+    TranslationRun,
+    on_embedded,
+    on_multi30k,
+    paper_optimizer,
+    translate_once,
+)
 
 
 def _network(name: str, note: str, score: ScoreName) -> Network:
@@ -71,6 +77,7 @@ def dialogue() -> TranslationRun:
         tokenizer=TokenizerConfig(vocab_size=4000),
         model=Seq2seqConfig(embedding_size=128, hidden_size=256, max_length=256),
         batches=BatchConfig(tokens=1024),
+        optimizer=paper_optimizer(),
         schedule=ScheduleConfig(name="inverse-sqrt", rate=2e-3, warmup_steps=200),
         trainer=TrainerConfig(
             max_steps=5000, validate_every=250, clip_norm=1.0, patience=10, keep_last=3

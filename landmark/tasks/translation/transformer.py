@@ -9,10 +9,15 @@ from landmark.data.translation.parallel_text import ParallelTextConfig
 from landmark.decoding.beam_search import SearchConfig
 from landmark.engine.settings import TrainerConfig
 from landmark.models.transformer.translator import VARIANTS, TransformerConfig, Translator
-from landmark.optim.optimizer import OptimizerConfig
 from landmark.optim.schedule import ScheduleConfig
 from landmark.tasks.catalog import Network, System, add_system, recipe
-from landmark.tasks.translation.run import TranslationRun, on_embedded, on_multi30k, translate_once
+from landmark.tasks.translation.run import (
+    TranslationRun,
+    on_embedded,
+    on_multi30k,
+    paper_optimizer,
+    translate_once,
+)
 
 
 def _network(variant: str, parameters: int | None, note: str) -> Network:
@@ -67,6 +72,7 @@ def translation() -> TranslationRun:
     return TranslationRun(
         data=ParallelTextConfig(corpus="files"),
         model=dataclasses.replace(VARIANTS["tiny"], norm="pre", dropout=0.2),
+        optimizer=paper_optimizer(),
         schedule=ScheduleConfig(name="inverse-sqrt", rate=2e-3, warmup_steps=1000),
         trainer=TrainerConfig(
             max_steps=10_000, clip_norm=1.0, patience=10, average_last=5, keep_last=5
@@ -95,7 +101,7 @@ def transformer_multi30k() -> TranslationRun:
     """Translations are ranked by likelihood a token: at 13 tokens, 1.4 here is 1 in |y|^alpha."""
     run = _multi30k(TokenizerConfig(vocab_size=10_000, form="moses-lowercase"))
     search = SearchConfig(beam=5, length_penalty=1.4)
-    return dataclasses.replace(run, optimizer=OptimizerConfig(name="muon"), search=search)
+    return dataclasses.replace(run, optimizer=paper_optimizer("muon"), search=search)
 
 
 @recipe(
@@ -127,6 +133,7 @@ def _wmt14(variant: str, max_steps: int, every: int, averaged: int) -> Translati
         tokenizer=TokenizerConfig(vocab_size=37_000),
         model=VARIANTS[variant],
         batches=BatchConfig(tokens=25_000),
+        optimizer=paper_optimizer(),
         schedule=ScheduleConfig(name="noam", rate=1.0, warmup_steps=4000),
         search=SearchConfig(beam=4, length_penalty=0.6, max_ratio=1.0, max_extra=50),
         trainer=TrainerConfig(

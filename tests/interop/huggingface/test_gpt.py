@@ -76,6 +76,37 @@ def test_an_imported_model_says_the_same_greedily(folder, run):
         assert list(said.tokens) == greedy(theirs, tokens, 15)
 
 
+def padded_folder(folder, rows):
+    """A GPT-2 whose embedding has more rows than its vocabulary has entries."""
+    gpt2_folder(folder)
+    gpt2_model(rows).save_pretrained(folder)
+    return folder
+
+
+def test_rows_that_pad_a_vocabulary_are_left_out_with_a_note(tmp_path):
+    entries = len(transformers.AutoTokenizer.from_pretrained(gpt2_folder(tmp_path / "own")))
+    rows = (entries // 64 + 1) * 64
+    folder, said = padded_folder(tmp_path / "theirs", rows), []
+    run = import_model(str(folder), tmp_path / "run", said.append)
+    (note,) = [record["text"] for record in said]
+    assert f"has {rows:,} rows for {entries:,} tokens: those behind, which only pad it" in note
+    ours, theirs = load(run).model, theirs_of(folder)
+    assert ours.config.vocab_size == entries
+    tokens = torch.arange(20)[None]
+    with torch.inference_mode():
+        expected = theirs(tokens).logits[..., :entries]
+    torch.testing.assert_close(our_logits(ours, tokens), expected, atol=1e-4, rtol=0)
+
+
+@pytest.mark.parametrize("more", [7, 2048])
+def test_rows_that_padding_does_not_explain_are_refused(tmp_path, more):
+    entries = len(transformers.AutoTokenizer.from_pretrained(gpt2_folder(tmp_path / "own")))
+    odd = entries // 8 * 8 + 8 + more
+    folder = padded_folder(tmp_path / "theirs", odd)
+    with pytest.raises(UserError, match="the tokenizer does not belong to the weights"):
+        import_model(str(folder), tmp_path / "run")
+
+
 def test_an_exported_run_is_the_same_model_and_vocabulary_again(run, folder, tmp_path):
     exported = export_run(run, "hf", output=tmp_path / "out")
     theirs = theirs_of(exported)

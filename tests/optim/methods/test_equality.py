@@ -173,3 +173,14 @@ def test_least_squares_ends_at_the_closed_form(name: str, way: str) -> None:
         schedule.step()
     assert expected.norm() > 0.1
     torch.testing.assert_close(found.detach(), expected, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "name", ["gradient descent", "adagrad", "rmsprop", "adadelta", "adam", "adamw", "adamax"]
+)
+def test_defaults_are_those_of_torchs_class_in_whose_place_ours_stands(name):
+    mine, its = ([nn.Parameter(torch.ones(1))] for _ in range(2))
+    method, torchs, _ = PAIRS[name]
+    found, expected = method(mine).defaults, torchs(its).defaults
+    for key in ("lr", "momentum", "betas", "alpha", "rho", "eps", "weight_decay", "centered"):
+        assert found.get(key) == expected.get(key), key

@@ -7,7 +7,8 @@ from landmark.engine.checkpoint import load_tensors
 from landmark.engine.run import Run
 from landmark.engine.session import MODEL, load_player
 from landmark.models.convolutional.lenet import LeNet, LeNetConfig
-from landmark.tasks.image_classification.fine_tuning import rate_share
+from landmark.models.transformer.vit import resize_positions
+from landmark.tasks.image_classification.fine_tuning import POSITIONS, rate_share
 from landmark.tasks.training import load_config, train
 
 FEW = [
@@ -80,8 +81,8 @@ def test_stages_below_take_a_smaller_part_of_the_rate():
         1.0,
         0.5,
         0.25,
-        0.0625,  # pooling between counts, too
-        0.015625,
+        0.125,  # pooling between has no weights, and does not count
+        0.0625,
     ]
 
 
@@ -112,3 +113,79 @@ def test_colour_is_refused_where_the_network_knows_grey(tune):
 def test_more_frozen_stages_than_there_are_is_refused(tune):
     with pytest.raises(UserError, match="frozen_stages is 7, but the network has 6 stages"):
         tune("fine_tuning.frozen_stages=7")
+
+
+@pytest.fixture(scope="module")
+def vit_run(tmp_path_factory):
+    """A ViT that has begun to learn the digits, by 4 x 4 patches."""
+    shape = "model={architecture: vit, image_size: 8, patch_size: 2, hidden_size: 8, num_heads: 2}"
+    small = [shape, "model.num_layers=1", "augment={}", "data.size=10", *FEW]
+    return train("vit-digits", tmp_path_factory.mktemp("runs") / "vit", small).folder
+
+
+def test_a_vit_goes_on_with_larger_images_and_interpolated_positions(tune, vit_run):
+    run = tune("model.image_size=12", "schedule.rate=1.0e-9", origin=vit_run)
+    config = load_config(run)
+    assert (config.model.image_size, config.data.size) == (12, 15)  # as 8 to 10
+    old, new = before(vit_run)[POSITIONS], after(run)[POSITIONS]
+    assert new.shape == (1, 36 + (old.shape[1] - 16), 8)
+    expected = resize_positions(old, 6, 6, old.shape[1] - 16)
+    torch.testing.assert_close(new, expected, rtol=0, atol=1e-6)
+    again = [*FEW, "augment={}", "model.image_size=12", "schedule.rate=1.0e-9"]
+    own = ["data.corpus=files", f"data.folder={config.data.folder}", "data.validation=0.2"]
+    train("image-files", run.folder, [*own, f"init_from={vit_run}", *again], resume="auto")
+
+
+def test_of_the_same_classes_a_vits_positions_are_interpolated_too(tmp_path, vit_run):
+    own = [f"init_from={vit_run}", "model.image_size=16", "augment={}", *FEW]
+    run = train("vit-digits", tmp_path / "more", own)
+    assert load_config(run).data.size == 20
+    assert after(run)["classifier.weight"].shape == (10, 8)
+
+
+def test_without_a_size_the_networks_own_stays_whatever_the_recipe_has(tune, vit_run):
+    assert load_config(tune(origin=vit_run)).model.image_size == 8
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (["model.hidden_size=16"], r"model\.hidden_size=16: .* has 8, and fine-tuning does not"),
+        (["model.num_layers=3", "model.dropout=0.1"], r"model\.num_layers=3"),
+        (["model={architecture: lenet}"], r"model\.architecture=lenet: .* has vit"),
+        (["model.classes=5"], "model.classes=5: .*it follows from the images"),
+        (["model.image_size=9"], "patch_size 2 does not divide image_size 9"),
+        (["model.image_size=12", "data.size=10"], "data.size is 10: smaller than the 12 pixels"),
+    ],
+)
+def test_what_fine_tuning_cannot_change_is_refused(tmp_path, vit_run, settings, message):
+    own = [f"init_from={vit_run}", "augment={}", *FEW]
+    with pytest.raises(UserError, match=message):
+        train("vit-digits", tmp_path / "run", [*own, *settings])
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_setting_that_the_origins_network_lacks_is_refused(tune, vit_run):
+    with pytest.raises(UserError, match=r"model\.width: the network of .* \(vit\) has none"):
+        tune("model.width=8", origin=vit_run)
+
+
+def test_dense_layers_do_not_take_images_of_another_size(tune):
+    with pytest.raises(
+        UserError, match=r"the dense layers of .* are for images of 28 pixels a side"
+    ):
+        tune("model.image_size=32")
+
+
+def test_settings_that_are_no_part_of_the_shape_and_those_that_are_the_same_may_be_named(
+    tmp_path, vit_run
+):
+    own = [f"init_from={vit_run}", "augment={}", *FEW, "model.hidden_size=8", "model.dropout=0.25"]
+    run = train("vit-digits", tmp_path / "run", own)
+    assert load_config(run).model.dropout == 0.25
+
+
+def test_a_fine_tunings_own_recipe_file_can_be_trained_again(tune, tmp_path, vit_run):
+    run = tune("model.image_size=12", origin=vit_run)
+    again = train(str(run.folder / "recipe.yaml"), tmp_path / "again")
+    assert load_config(again).model == load_config(run).model

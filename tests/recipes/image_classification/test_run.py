@@ -173,3 +173,24 @@ def test_every_architecture_can_be_chosen_by_its_name():
         (name,) = (f.default for f in dataclasses.fields(kind) if f.name == "architecture")
         config = resolve("lenet5-digits", [f"model={{architecture: {name}}}"])
         assert type(config.model) is kind
+
+
+@pytest.mark.parametrize("method", ["adam", "adamw", "adamax", "amsgrad"])
+def test_adam_has_its_usual_settings_where_a_recipe_has_another_method(method):
+    own = resolve("resnet-cifar", [f"optimizer.name={method}"]).optimizer
+    assert (own.betas, own.epsilon) == ((0.9, 0.999), 1e-8)
+
+
+def test_a_run_of_a_method_without_betas_goes_on_whatever_betas_it_wrote_down(
+    tmp_path, rewrite_recipe
+):
+    folder = tmp_path / "run"
+    steps = ["trainer.max_steps=2", "trainer.validate_every=2", "trainer.checkpoint_every=2"]
+    settings = ["optimizer.name=sgd", "threads=1", "data.limit=64", *steps]
+    train("lenet5-digits", folder, settings)
+    rewrite_recipe(folder, "betas: [0.9, 0.999]", "betas: [0.9, 0.98]")
+    again = [*settings, "trainer.max_steps=4"]
+    assert train("lenet5-digits", folder, again, resume="auto").finished()
+    rewrite_recipe(folder, "name: sgd", "name: adam")
+    with pytest.raises(UserError, match=r"was trained with optimizer\.betas="):
+        train("lenet5-digits", folder, [*again, "optimizer.name=adam"], resume="auto")
