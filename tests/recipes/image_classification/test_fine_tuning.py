@@ -153,7 +153,7 @@ def test_without_a_size_the_networks_own_stays_whatever_the_recipe_has(tune, vit
         (["model.hidden_size=16"], r"model\.hidden_size=16: .* has 8, and fine-tuning does not"),
         (["model.num_layers=3", "model.dropout=0.1"], r"model\.num_layers=3"),
         (["model={architecture: lenet}"], r"model\.architecture=lenet: .* has vit"),
-        (["model.classes=5"], "model.classes=5: .*it follows from the images"),
+        (["model.classes=5"], "model.classes=5: .*it follows from the data"),
         (["model.image_size=9"], "patch_size 2 does not divide image_size 9"),
         (["model.image_size=12", "data.size=10"], "data.size is 10: smaller than the 12 pixels"),
     ],
@@ -166,7 +166,7 @@ def test_what_fine_tuning_cannot_change_is_refused(tmp_path, vit_run, settings, 
 
 
 def test_a_setting_that_the_origins_network_lacks_is_refused(tune, vit_run):
-    with pytest.raises(UserError, match=r"model\.width: the network of .* \(vit\) has none"):
+    with pytest.raises(UserError, match=r"model\.width: the model of .* \(vit\) has none"):
         tune("model.width=8", origin=vit_run)
 
 
