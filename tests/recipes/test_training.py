@@ -118,7 +118,7 @@ def test_how_long_and_how_often_may_change_on_resuming(copied, tiny):
     ]  # fmt: skip
     run = landmark.train("transformer-embedded", copied, [*tiny, *changes], resume="auto")
     assert run.steps()[-2:] == [13, 14]
-    assert run.find_checkpoint().name == "averaged-000014"
+    assert run.find_checkpoint("averaged").name == "averaged-000014"
 
 
 # How long
