@@ -8,10 +8,14 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 
 import landmark
+from landmark.engine.checkpoint import load_tensors
 from landmark.engine.run import Run
+from landmark.engine.session import MODEL
 from landmark.tasks.card import CARDS, register
+from landmark.tasks.fine_tuning import INITIAL
 from tests.engine.test_session import assert_same_run
 
 ROOT = Path(__file__).parents[1]
@@ -119,6 +123,9 @@ def test_it_is_exported_and_drawn(trained, command, tmp_path):
 def test_it_is_begun_from(trained, command, tmp_path):
     code, _, _ = command("train", "corridor", "--init-from", trained, "--run", tmp_path / "tuned")
     assert code == 0
+    begun = load_tensors(tmp_path / "tuned" / INITIAL, MODEL)
+    actor = landmark.load(trained).actor.state_dict()
+    assert all(torch.equal(begun[f"actor.{name}"], tensor) for name, tensor in actor.items())
     code, _, error = command("train", "gan-gaussian", "--init-from", trained)
     assert (code, "cannot begin from it" in error) == (2, True)
 

@@ -10,6 +10,8 @@ import torch
 
 from landmark.core.configuration import fingerprint, settings
 from landmark.engine.assembly import Assembly
+from landmark.engine.checkpoint import load_module, load_tensors
+from landmark.engine.session import MODEL
 from landmark.engine.trainer import Report
 from landmark.tasks.assembly import optimizers_for
 from landmark.tasks.fine_tuning import INITIAL, Origin
@@ -48,12 +50,23 @@ def prepare(
 def assemble(config: CorridorRun, folder: Path, device: torch.device) -> Assembly:
     """Players, optimisers, the games they learn from, and the games they are judged by."""
     objective = ActorCritic()
+    if config.init_from:
+        _begin_from(objective, folder / INITIAL)
     source = ReplayBuffer(objective.actor, config.trainer.accumulate)
     source.place = torch.tensor([config.data.start])
     if killed_at := int(os.environ.get("TOY_KILLED_AT", "0")):
         _kill_at(objective, killed_at)
     evaluator = Games(objective.actor)
     return Assembly(objective, optimizers_for(config, objective), source, evaluator=evaluator)
+
+
+@torch.no_grad()
+def _begin_from(objective: ActorCritic, checkpoint: Path) -> None:
+    """Take up the weights of the run that init_from names."""
+    saved = load_tensors(checkpoint, MODEL)
+    for name, player in objective.players.items():
+        own = {n: saved[f"{name}.{n}"] for n in player.state_dict()}
+        load_module(player, own, checkpoint)
 
 
 def _kill_at(objective: ActorCritic, step: int) -> None:

@@ -10,7 +10,7 @@ import torch
 from landmark.core.errors import ItemError
 from landmark.core.storage import write_file
 from landmark.engine.run import Run
-from landmark.tasks.card import Item, Record, Report, Result, answer
+from landmark.tasks.card import Item, OpenOptions, Record, Report, Result, answer
 from landmark.tasks.exporting import export_folder
 from tests.toy.options import EvaluateOptions, PolicyOptions, RulesOptions, WalkOptions
 from tests.toy.pipeline import Walker
@@ -99,7 +99,7 @@ def rules(options: RulesOptions, report: Report) -> Iterator[Record]:
 
 def export_policy(run: Run, config: Any, options: PolicyOptions, report: Report) -> Path:
     """The action at evenly spaced places."""
-    walker = Walker(run, config, options)  # type: ignore[arg-type]
+    walker = Walker(run, config, OpenOptions(checkpoint=options.checkpoint))
     folder = options.output or export_folder(run, "policy")
     folder.mkdir(parents=True, exist_ok=True)
     places = torch.linspace(-1, 1, options.rows).tolist()
