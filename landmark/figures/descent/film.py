@@ -48,7 +48,8 @@ def trace(
 def film_of(figure: Figure, traces: Sequence[Trace]) -> bytes:
     """A GIF in which the lines grow, and which stops when they are whole."""
     pictures, content = _frames(figure, traces), io.BytesIO()
-    palette = pictures[-1].quantize(method=Image.Quantize.MAXCOVERAGE)  # one for all: no flicker
+    # One palette for all frames, so that nothing flickers; k-means keeps the pale ground's colours.
+    palette = pictures[-1].quantize(method=Image.Quantize.MAXCOVERAGE, kmeans=3)
     first, *others = [one.quantize(palette=palette, dither=Image.Dither.NONE) for one in pictures]
     times = [FRAME_MILLISECONDS] * len(others) + [LAST_MILLISECONDS]
     first.save(content, "GIF", save_all=True, append_images=others, duration=times, loop=0)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Options:
     """Which surfaces, which methods."""
 
-    surfaces: Annotated[tuple[str, ...], Positional("[SURFACE]...")] = ()
+    surfaces: Annotated[tuple[str, ...], Positional("SURFACE")] = ()
     """ravine, saddle, rosenbrock or beale; default: all."""
     method: tuple[str, ...] = ()
     """sgd, momentum, adam, …, repeatable; default: all."""
@@ -87,21 +87,23 @@ def film(record: Paths) -> bytes:
 
 
 def _trace(record: Paths) -> "tuple[Figure, list[Trace]]":
-    """Of several surfaces a column each, and a pair of rows a family; of one, a column a family."""
+    """Of one surface or two a pair of rows each, a column a family; of more, the other way."""
     from landmark.figures.descent.surface import FAMILIES
     from landmark.probes.descent.surface import SURFACES
 
     drawn = {one.method for walked in record.paths.values() for one in walked}
     families = {title: own for title, own in FAMILIES.items() if drawn & set(own)}
-    columns = len(record.paths) if len(record.paths) > 1 else len(families)
-    pairs = len(families) if len(record.paths) > 1 else 1
+    few = len(record.paths) <= 2
+    pairs, columns = len(record.paths), len(families)
+    if not few:
+        pairs, columns = columns, pairs
     size = (3.7, 2.4) if columns > 1 else (6.5, 3.4)
     figure, grid = style.panels(2 * pairs, columns, size=size, height_ratios=[3, 2] * pairs)
     traces: list[Trace] = []
     for number, (name, walked) in enumerate(record.paths.items()):
         surface = SURFACES[name]
         for place, (family, own) in enumerate(families.items()):
-            row, column = (2 * place, number) if len(record.paths) > 1 else (0, place)
+            row, column = (2 * number, place) if few else (2 * place, number)
             axes, below = grid[row, column], grid[row + 1, column]
             found = [one for one in walked if one.method in own]
             traces += _draw_family(axes, below, surface, found)

@@ -29,7 +29,7 @@ _COLOURS = {
 class Options:
     """Which method, on which surface."""
 
-    method: Annotated[str, Positional("[METHOD]")] = "sgd"
+    method: Annotated[str, Positional("METHOD")] = "sgd"
     """sgd, momentum, adam, …; default: sgd."""
     surface: str = "ravine"
     """ravine, saddle, rosenbrock or beale."""

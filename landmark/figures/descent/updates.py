@@ -33,7 +33,7 @@ class Options:
 
     recipe: Annotated[str, Positional("RECIPE")]
     """A recipe's name, a YAML file or a run: its training begins anew."""
-    overrides: Annotated[tuple[str, ...], Positional("[OVERRIDES]...")] = ()
+    overrides: Annotated[tuple[str, ...], Positional("OVERRIDES")] = ()
     """Settings to change, as optimizer.name=sgd."""
     steps: Annotated[int, Field(ge=2, le=100_000)] = 200
     """First steps to watch."""

@@ -20,7 +20,7 @@ MOST_PIXELS = 320
 class Options:
     """Which image, under which kernels."""
 
-    image: Annotated[Path | None, Positional("[IMAGE]")] = None
+    image: Annotated[Path | None, Positional("IMAGE")] = None
     """An image file; default: a photograph of a flower."""
     kernel: tuple[str, ...] = ()
     """One of the lecture's, repeatable; default: all eight."""
