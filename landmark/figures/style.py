@@ -74,3 +74,16 @@ def add_legend(axes: "Axes", outside: bool = False) -> None:
         legend = axes.legend(loc="best", fontsize=8, framealpha=0.85)
     for text in legend.get_texts():
         text.set_parse_math(False)  # a "$" in a name is no formula
+
+
+_SIGNS = {"\n": "↵", " ": "␣", "\t": "⇥"}
+
+
+def readable(piece: str) -> str:
+    """A token as a label: a sign stands for what does not print."""
+    return "".join(_SIGNS.get(c, c if c.isprintable() else "·") for c in piece)
+
+
+def token_label(piece: str) -> str:
+    """A token as a label, without the space before it."""
+    return readable(piece.strip(" ") or piece)
