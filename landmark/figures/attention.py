@@ -140,7 +140,7 @@ def _draw_head(record: Attention) -> "Figure":
                     text = f"{weight:.1f}".lstrip("0")
                     axes.text(x, y, text, ha="center", va="center", fontsize=6, color=colour)
     title = f"{record.title}, layer {record.layers[0]}, head {record.heads[0]}"
-    figure.suptitle(title, fontsize=10, wrap=True, parse_math=False)
+    style.heading(figure, title)
     figure.colorbar(image, ax=axes, label="attention", shrink=0.8)
     return figure
 
@@ -169,7 +169,7 @@ def _draw_heads(record: Attention) -> "Figure":
         name, values = drawn[number]
         image = _draw_map(axes, names if named else (), values, font=5)
         axes.set_title(name, fontsize=7)
-    figure.suptitle(record.title, fontsize=10, wrap=True, parse_math=False)
+    style.heading(figure, record.title)
     if image is not None:
         figure.colorbar(image, ax=grid, label="attention", shrink=0.5)
     return figure
@@ -194,7 +194,7 @@ def _draw_view(record: Attention, token: int) -> "Figure":
     _name(panels[-1], "x", names, font=8)
     panels[-1].get_xticklabels()[token].set_fontweight("bold")
     title = f"{record.title} of {style.token_label(names[token])!r}, layer {record.layers[0]}"
-    figure.suptitle(title, fontsize=10, wrap=True, parse_math=False)
+    style.heading(figure, title)
     figure.supylabel("head", fontsize=9)
     return figure
 

@@ -116,7 +116,7 @@ def write_whole_file(content: bytes, path: Path) -> None:
 def record_json(record: Any) -> dict[str, Any]:
     """A record's numbers as plain values."""
     if hasattr(record, "json"):
-        found: dict[str, Any] = record.json()
+        found: dict[str, Any] = plain(record.json())
         return found
     return {field.name: plain(getattr(record, field.name)) for field in dataclasses.fields(record)}
 

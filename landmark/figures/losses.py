@@ -131,8 +131,9 @@ def draw(record: Losses) -> "Figure":
         _draw_panel(axes, runs, kinds, record.by, colours)
         axes.set(ylabel="loss, nats")
         if record.logarithmic:
-            axes.set(xscale="log", yscale="log")
+            style.scale_logarithmically(axes)
             axes.grid(alpha=0.3, which="both")
+        style.add_legend(axes)
     return figure
 
 
@@ -144,6 +145,7 @@ def draw_comparison(runs: Curves) -> "Figure":
     for (left, right), (kinds, shown) in zip(grid, groups, strict=True):
         _draw_panel(left, shown, kinds, "step", colours)
         _draw_panel(right, shown, kinds, "minutes", colours)
+        style.add_legend(left)
         left.set(ylabel="loss, nats")
     return figure
 
@@ -178,23 +180,22 @@ def _draw_panel(
     for name, curves in runs.items():
         for kind in kinds:
             word, look = _KINDS[kind]
-            look = look if len(kinds) > 1 else {**look, "alpha": 1.0}
             for (loss, points), line in zip(curves[kind].items(), style.LINES, strict=False):
                 drawn = [point for point in points if by in point]
+                own: dict[str, Any] = {**look, "color": colours[name], "linestyle": line}
+                if len(kinds) == 1:
+                    own["alpha"] = 1.0
+                if len(drawn) == 1:  # where there is no line to see
+                    own["marker"] = "o"
                 if drawn:
-                    axes.plot(
-                        [point[by] for point in drawn],
-                        [point["loss"] for point in drawn],
-                        label=f"{name}: {word} {loss}",
-                        **{**look, "color": colours[name], "linestyle": line},
-                    )
+                    places, values = [p[by] for p in drawn], [p["loss"] for p in drawn]
+                    axes.plot(places, values, label=f"{name}: {word} {loss}", **own)
     if len(kinds) == 1:
         style.title(axes, _KINDS[kinds[0]][0])
     if by == "tokens":
         axes.xaxis.set_major_formatter(EngFormatter())
     axes.set(xlabel=_AXES[by])
     axes.grid(alpha=0.3)
-    style.add_legend(axes)
 
 
 def table(record: Losses) -> list[str]:

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from landmark.core.configuration import Positional, settings
 from landmark.core.errors import UserError
+from landmark.figures import style
 from landmark.figures.style import COLOURS, readable
 from landmark.tasks.card import OpenOptions, Report
 
@@ -146,7 +147,7 @@ def draw(record: Predictions) -> "Figure":
     surprise.bar(range(len(rows)), bits, color=COLOURS[7])
     surprise.set_ylabel("surprisal, bits")
     surprise.spines[["top", "right"]].set_visible(False)
-    figure.suptitle(record.title, fontsize=10, wrap=True, parse_math=False)
+    style.heading(figure, record.title)
     image = grid.imshow(
         [[row.expected[place][1] for row in rows] for place in range(top)],
         cmap="Blues",

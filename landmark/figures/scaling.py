@@ -199,9 +199,11 @@ def draw(record: Scaling, title: str | None = None) -> "Figure":
     trainings.set(xlabel="tokens D trained on")
     style.title(trainings, "along each training; the law of the largest")
     title = title or f"{len(record.rungs)} sizes of GPT"
-    figure.suptitle(title, fontsize=11, wrap=True, parse_math=False)
+    style.heading(figure, title)
     for axes in (sizes, trainings):
-        _scale(axes)
+        style.scale_logarithmically(axes)
+        axes.grid(alpha=0.3)
+        style.add_legend(axes, outside=True)
     return figure
 
 
@@ -219,18 +221,6 @@ def _draw_law(axes: "Axes", fit: "Fit", places: Sequence[float], symbol: str) ->
     line = np.geomspace(min(places) / 1.3, max(places) * 1.3, 100)
     values = [fit.law(float(place)) for place in line]
     axes.plot(line, values, "--", color=style.colour(1), label=law_text(fit, symbol), zorder=1)
-
-
-def _scale(axes: "Axes") -> None:
-    from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter, ScalarFormatter
-
-    axes.set(xscale="log", yscale="log")
-    axes.xaxis.set_major_formatter(EngFormatter())
-    axes.yaxis.set_major_locator(LogLocator(subs=(1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 7)))
-    axes.yaxis.set_major_formatter(ScalarFormatter())
-    axes.yaxis.set_minor_formatter(NullFormatter())
-    axes.grid(alpha=0.3)
-    style.add_legend(axes, outside=True)
 
 
 def table(record: Scaling) -> list[str]:

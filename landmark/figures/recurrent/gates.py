@@ -108,7 +108,7 @@ def draw(record: Gates) -> "Figure":
         rotation=90 if max(map(len, labels)) > 1 else 0,
         parse_math=False,
     )
-    figure.suptitle(record.title, fontsize=10, wrap=True, parse_math=False)
+    style.heading(figure, record.title)
     return figure
 
 

@@ -42,14 +42,15 @@ def draw_alignments(alignments: "Mapping[str, Alignment]") -> "Figure":
             continue
         title, alignment = list(alignments.items())[number]
         image = _draw_alignment(axes, alignment)
-        axes.set_title(title, fontsize=9, wrap=True, parse_math=False)
+        style.title(axes, title)
     if image is not None:
         figure.colorbar(image, ax=grid, label="attention")
     return figure
 
 
 def _draw_alignment(axes: "Axes", alignment: "Alignment") -> "AxesImage":
-    columns, rows = (*alignment.source, "none"), alignment.target
+    columns = [*map(style.shorten, alignment.source), "none"]
+    rows = [*map(style.shorten, alignment.target)]
     image = axes.imshow(alignment.weights.numpy(), cmap="Blues", vmin=0, vmax=1, aspect="auto")
     for source, target in alignment.links:
         _frame(axes, source, target, 0.9, 1.5)

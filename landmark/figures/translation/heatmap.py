@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
+from landmark.figures import style
 from landmark.figures.figure import save_picture
 
 if TYPE_CHECKING:
@@ -59,6 +60,6 @@ def draw(columns: Sequence[str], rows: Sequence[str], weights: "Tensor", title: 
             if value >= 0.1:
                 colour = "white" if value > 0.6 else "black"
                 axes.text(x, y, f"{value:.2f}", ha="center", va="center", fontsize=8, color=colour)
-    figure.suptitle(title, fontsize=10, wrap=True, parse_math=False)
+    style.heading(figure, title)
     figure.colorbar(image, label="attention")
     return figure

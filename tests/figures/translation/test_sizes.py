@@ -245,7 +245,7 @@ def test_sizes_are_scored_as_evaluate_does_and_drawn(
 @pytest.fixture
 def text_files(tmp_path):
     """Forty sentences and their translations."""
-    pairs = corpus.draw("test", 40)
+    pairs = list(corpus.draw("test", 40))
     source, reference = tmp_path / "own.en", tmp_path / "own.de"
     source.write_text("".join(f"{pair.source}\n" for pair in pairs))
     reference.write_text("".join(f"{pair.target}\n" for pair in pairs))
