@@ -146,7 +146,7 @@ def draw_comparison(runs: Curves) -> "Figure":
         _draw_panel(left, shown, kinds, "step", colours)
         _draw_panel(right, shown, kinds, "minutes", colours)
         style.add_legend(left)
-        left.set(ylabel="loss, nats")
+        left.set(ylabel="loss")
     return figure
 
 
@@ -186,7 +186,7 @@ def _draw_panel(
                 if len(kinds) == 1:
                     own["alpha"] = 1.0
                 if len(drawn) == 1:  # where there is no line to see
-                    own["marker"] = "o"
+                    own |= {"marker": "o", "markersize": 3}
                 if drawn:
                     places, values = [p[by] for p in drawn], [p["loss"] for p in drawn]
                     axes.plot(places, values, label=f"{name}: {word} {loss}", **own)
