@@ -195,7 +195,7 @@ def _draw_panel(
     if by == "tokens":
         axes.xaxis.set_major_formatter(EngFormatter())
     axes.set(xlabel=_AXES[by])
-    axes.grid(alpha=0.3)
+    style.tidy(axes)
 
 
 def table(record: Losses) -> list[str]:

@@ -164,7 +164,7 @@ def draw(record: Neighbourhood) -> "Figure":
     )
     style.title(axes, record.title)
     axes.margins(0.12)
-    axes.grid(alpha=0.3)
+    style.tidy(axes)
     return figure
 
 

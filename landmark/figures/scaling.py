@@ -202,7 +202,7 @@ def draw(record: Scaling, title: str | None = None) -> "Figure":
     style.heading(figure, title)
     for axes in (sizes, trainings):
         style.scale_logarithmically(axes)
-        axes.grid(alpha=0.3)
+        style.tidy(axes)
         style.add_legend(axes, outside=True)
     return figure
 

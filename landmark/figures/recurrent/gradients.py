@@ -149,7 +149,7 @@ def _draw_flows(axes: "Axes", flows: "Sequence[Flow]", colours: Mapping[str, str
     axes.set_yscale("log")
     axes.set(xlabel="step t", ylabel="norm of d loss / d state at t")
     style.title(axes, "Gradient of the last step's loss at each step")
-    axes.grid(alpha=0.3)
+    style.tidy(axes)
     style.add_legend(axes)
 
 
@@ -160,7 +160,7 @@ def _draw_toy(axes: "Axes", toy: Mapping[float, Sequence[float]]) -> None:
     axes.set_yscale("log")
     axes.set(xlabel="steps t", ylabel="w to the power of t")
     style.title(axes, "One unit, one weight: the gradient over t steps")
-    axes.grid(alpha=0.3)
+    style.tidy(axes)
     style.add_legend(axes)
 
 
@@ -189,7 +189,7 @@ def _draw_trainings(norms: "Axes", losses: "Axes", trainings: "Sequence[Training
     losses.set(xlabel="update", ylabel="loss")
     for axes in (norms, losses):
         style.title(axes, "Training of a plain RNN, largest singular value 3 at first")
-        axes.grid(alpha=0.3)
+        style.tidy(axes)
         style.add_legend(axes)
 
 

@@ -76,8 +76,8 @@ def compute(options: Options, report: Report) -> ExposureBias:
 
 
 def _measure(pipeline: Any, pairs: Sequence[tuple[str, str]]) -> "Exposure":
-    from landmark.tasks.translation.scoring import batches_of_pairs, encode_pairs
     from landmark.probes.exposure import measure_exposure
+    from landmark.tasks.translation.scoring import batches_of_pairs, encode_pairs
 
     sources, targets = encode_pairs(pipeline, pairs, ("source", "target"))
     batches = (batch for _, batch in batches_of_pairs(pipeline, sources, targets))
@@ -108,7 +108,7 @@ def draw(record: ExposureBias) -> "Figure":
     for axes in grid.flat[: len(runs)]:
         axes.set(xlabel="position in the target, in tokens", ylabel="tokens right, %")
         axes.set_ylim(-2, 102)
-        axes.grid(alpha=0.3)
+        style.tidy(axes)
         style.add_legend(axes)
     return figure
 

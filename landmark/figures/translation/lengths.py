@@ -33,7 +33,7 @@ def draw(systems: "Mapping[str, Sequence[LengthBin]]") -> "Figure":
         for name in group:
             _draw_system(axes, name, systems[name], names.index(name))
         axes.set(ylabel="BLEU")
-        axes.grid(alpha=0.3)
+        style.tidy(axes)
         style.add_legend(axes)
     _draw_counts(counts, systems[names[0]])
     return figure

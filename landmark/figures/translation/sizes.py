@@ -96,12 +96,13 @@ def compute(options: Options, report: Report) -> Sizes:
     check_same_data(list(pipelines.values()))
     judge = next(iter(pipelines.values()))
     name, pairs = read_sentences(judge, *given, options.to)
-    done, total = 0, len(pairs) * len(pipelines)
+    done = 0
+    counted = {"what": "translated", "total": len(pairs) * len(pipelines), "unit": "sentences"}
 
     def advance(count: int) -> None:
         nonlocal done
         done += count
-        report({"kind": "progress", "what": "translated", "done": done, "total": total})
+        report({"kind": "progress", "done": done, **counted})
 
     scored = score_sizes(pipelines, pairs, options.beam, options.to, advance)
     return Sizes(f"{name}: {len(pairs):,} sentences", scored)
@@ -173,7 +174,7 @@ def draw(record: Sizes) -> "Figure":
     axes.set(xlabel="parameters", ylabel="BLEU")
     style.title(axes, record.title)
     axes.margins(y=0.12)
-    axes.grid(alpha=0.3)
+    style.tidy(axes)
     style.add_legend(axes)
     return figure
 

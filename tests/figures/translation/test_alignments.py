@@ -6,13 +6,13 @@ from matplotlib.image import imread
 
 import landmark
 from landmark.figures.translation.alignments import Aligned, Alignments, draw
+from landmark.tasks.training import train
 from landmark.tasks.translation.alignment import (
     GOLD_PAIRS,
     Alignment,
     gold_pairs,
     try_choices,
 )
-from landmark.tasks.training import train
 
 
 def test_alignments_of_two_kinds_of_networks_stand_side_by_side(

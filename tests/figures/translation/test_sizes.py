@@ -20,8 +20,8 @@ from landmark.figures.translation.sizes import (
     score_sizes,
 )
 from landmark.metrics.translation import Score, score_translations
-from landmark.tasks.translation.evaluation import evaluate
 from landmark.tasks.training import train
+from landmark.tasks.translation.evaluation import evaluate
 
 VOCABULARY = 500
 
