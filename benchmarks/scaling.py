@@ -75,7 +75,8 @@ def climb(
     for size in sizes:
         name = name_size(size)
         runs[name] = folder / name
-        if (runs[name] / "recipe.yaml").is_file() and Run.open(runs[name]).finished():
+        is_begun = (runs[name] / "recipe.yaml").is_file()
+        if is_begun and Run.open(runs[name]).finished():
             print(f"{name}: is there", file=sys.stderr)
             continue
         words = settings(size, options.corpus, steps, options.threads, options.seed)
@@ -84,7 +85,9 @@ def climb(
             if record["kind"] == "valid":
                 print(f"{name}: step {record['step']}, loss {record['loss']:.4f}", file=sys.stderr)
 
-        train("gpt-shakespeare", runs[name], words, resume="auto", report=report)
+        train(
+            "gpt-shakespeare", runs[name], words, resume="auto" if is_begun else None, report=report
+        )
     return runs
 
 

@@ -207,12 +207,28 @@ def test_a_gpt_of_characters_goes_on_if_that_is_asked_for(characters, text, tmp_
 @pytest.mark.parametrize(
     ("recipe", "origin", "said"),
     [
-        ("gpt", "translator", "a run of task 'translation', and a run of task 'language-model' cannot"),
-        ("gpt", "bert", "a run of task 'masked-language-model', and a run of task 'language-model' cannot"),
+        (
+            "gpt",
+            "translator",
+            "a run of task 'translation', and a run of task 'language-model' cannot",
+        ),
+        (
+            "gpt",
+            "bert",
+            "a run of task 'masked-language-model', and a run of task 'language-model' cannot",
+        ),
         ("gpt", "lstm", "a model of architecture 'recurrent', not 'gpt': begin from one of the"),
         ("language-model", "gpt", "a model of architecture 'gpt', not 'recurrent'"),
-        ("bert", "gpt", "a run of task 'language-model', and a run of task 'masked-language-model' cannot"),
-        ("bert", "translator", "a run of task 'translation', and a run of task 'masked-language-model' cannot"),
+        (
+            "bert",
+            "gpt",
+            "a run of task 'language-model', and a run of task 'masked-language-model' cannot",
+        ),
+        (
+            "bert",
+            "translator",
+            "a run of task 'translation', and a run of task 'masked-language-model' cannot",
+        ),
     ],
 )
 def test_a_run_of_another_kind_is_no_beginning(

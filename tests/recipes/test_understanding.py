@@ -263,7 +263,10 @@ def test_a_character_that_the_body_never_saw_is_refused_before_the_run_begins(
 
 def test_a_run_of_another_task_is_refused(fine_tune, tmp_path):
     gaussian = train("gan-gaussian", tmp_path / "gan", ["trainer.max_steps=1", "threads=1"])
-    with pytest.raises(UserError, match="is a run of task '[a-z]+', and a run of task 'understanding' cannot begin from it: begin from one of masked-"):
+    with pytest.raises(
+        UserError,
+        match="is a run of task '[a-z]+', and a run of task 'understanding' cannot begin from it: begin from one of masked-",
+    ):
         fine_tune("bert", f"init_from={gaussian.folder}")
     assert not (tmp_path / "run").exists()
 
