@@ -16,12 +16,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from landmark.cli.figure.scaling import print_scaling, scaling_record
 from landmark.core.errors import UserError
 from landmark.engine.run import Run
 from landmark.engine.session import InterruptedTraining
-from landmark.pipelines.inspection.scaling import fit_ladder, read_ladder
-from landmark.plots.scaling import save_scaling
+from landmark.figures import scaling
+from landmark.figures.figure import save_picture
 from landmark.tasks.training import train
 
 SIZES = ((1, 16, 1), (2, 24, 2), (2, 32, 2), (2, 48, 2), (3, 64, 2), (3, 96, 3), (4, 128, 4))
@@ -76,7 +75,8 @@ def climb(
     for size in sizes:
         name = name_size(size)
         runs[name] = folder / name
-        if (runs[name] / "recipe.yaml").is_file() and Run.open(runs[name]).finished():
+        is_begun = (runs[name] / "recipe.yaml").is_file()
+        if is_begun and Run.open(runs[name]).finished():
             print(f"{name}: is there", file=sys.stderr)
             continue
         words = settings(size, options.corpus, steps, options.threads, options.seed)
@@ -85,7 +85,9 @@ def climb(
             if record["kind"] == "valid":
                 print(f"{name}: step {record['step']}, loss {record['loss']:.4f}", file=sys.stderr)
 
-        train("gpt-shakespeare", runs[name], words, resume="auto", report=report)
+        train(
+            "gpt-shakespeare", runs[name], words, resume="auto" if is_begun else None, report=report
+        )
     return runs
 
 
@@ -100,12 +102,13 @@ def main() -> None:
     options = parser.parse_args()
     try:
         runs = climb((*SIZES, *LARGER[: options.larger]), options.output, options)
-        found = fit_ladder(read_ladder(runs), options.seed)
+        found = scaling.fit_ladder(scaling.read_ladder(runs), options.seed)
     except (UserError, InterruptedTraining) as error:
         sys.exit(f"scaling: {error}")
-    print_scaling(found)
-    save_scaling(found, f"GPTs on {options.corpus}, characters", options.output / "scaling.png")
-    record = json.dumps(scaling_record(found), indent=2)
+    print("\n".join(scaling.table(found)))
+    title = f"GPTs on {options.corpus}, characters"
+    save_picture(scaling.draw(found, title), options.output / "scaling.png")
+    record = json.dumps(found.json(), indent=2)
     (options.output / "scaling.json").write_text(record + "\n")
     print(options.output / "scaling.png")
 

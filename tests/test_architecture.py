@@ -25,10 +25,9 @@ BELOW_RECIPES = set(MAY_IMPORT)
 MAY_IMPORT["recipes"] = BELOW_RECIPES
 MAY_IMPORT["pipelines"] = BELOW_RECIPES | {"recipes"}
 MAY_IMPORT["racing"] = BELOW_RECIPES | {"recipes"}
-MAY_IMPORT["plots"] = BELOW_RECIPES | {"recipes", "pipelines", "racing"}
 MAY_IMPORT["tasks"] = BELOW_RECIPES | {"recipes", "pipelines"}
 MAY_IMPORT["figures"] = BELOW_RECIPES | {"recipes", "pipelines", "racing", "tasks"}
-MAY_IMPORT["cli"] = MAY_IMPORT["figures"] | {"figures", "plots"}
+MAY_IMPORT["cli"] = MAY_IMPORT["figures"] | {"figures"}
 # `landmark/__init__.py` knows the version, and imports the rest lazily.
 SOURCES = sorted(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE)
 

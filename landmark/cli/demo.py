@@ -29,7 +29,7 @@ def demo(
 
     from landmark.cli.translation.report import print_evaluations
     from landmark.cli.translation.translation import draw_attention
-    from landmark.plots.heatmap import terminal_heatmap
+    from landmark.figures.translation.heatmap import terminal_heatmap
     from landmark.tasks.loading import load
     from landmark.tasks.translation.evaluation import evaluate, split_pairs
 

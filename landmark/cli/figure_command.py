@@ -1,6 +1,7 @@
 """`landmark figure NAME`: one piece of code that computes, saves and prints every figure."""
 
 import json
+import sys
 from typing import Any
 
 import typer
@@ -36,6 +37,8 @@ def _command(entry: FigureEntry) -> Any:
         options = read_options(module.Options, given)
         with showing() as report:
             drawn = make_figure(entry.name, module, options, report)
+        for warning in drawn.warnings:
+            print(warning, file=sys.stderr)
         if as_json:
             print(json.dumps(drawn.json(), ensure_ascii=False))
         else:

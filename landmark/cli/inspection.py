@@ -67,9 +67,11 @@ def compare(
     """Draw the training curves of several runs, and print how their recipes differ."""
     from landmark.core.errors import UserError
     from landmark.engine.run import Run
-    from landmark.plots.curve import save_curves
+    from landmark.figures.figure import check_place
+    from landmark.figures.losses import save_comparison
     from landmark.tasks.training import FACTS, flatten
 
+    check_place(output)
     opened = {str(name): Run.open(name) for name in names}
     if len(opened) < 2:
         raise UserError("compare needs at least two different runs")
@@ -79,10 +81,7 @@ def compare(
         values = [recipe.get(key) for recipe in recipes.values()]
         if any(value != values[0] for value in values) and not key.startswith(FACTS):
             print(f"{key}: " + " | ".join(str(value) for value in values))
-    try:
-        save_curves({name: run.read_log() for name, run in opened.items()}, output)
-    except (OSError, ValueError) as error:
-        raise UserError(f"{output}: the figure cannot be written: {error}") from None
+    save_comparison({name: run.read_log() for name, run in opened.items()}, output)
     print(output)
 
 

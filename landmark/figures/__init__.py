@@ -11,6 +11,67 @@ def register_figure(name: str, help_text: str, module: str) -> FigureEntry:
     return FIGURES.add(name, FigureEntry(name, help_text, module))
 
 
+_FIGURES = (
+    (
+        "attention",
+        "Draw the attention of a GPT or a BERT over a text: one head, a layer, or all of them.",
+        "landmark.figures.attention",
+    ),
+    (
+        "next",
+        "Print what a model would say next at each place of a text, and how it took what came.",
+        "landmark.figures.next",
+    ),
+    (
+        "losses",
+        "Draw the training and validation losses of runs by step, tokens or minutes.",
+        "landmark.figures.losses",
+    ),
+    (
+        "neighbours",
+        "Draw the nearest entries of a model's vocabulary around words, by their embeddings.",
+        "landmark.figures.neighbours",
+    ),
+    (
+        "scaling",
+        "Draw loss against parameters and tokens, with the power laws that fit them best.",
+        "landmark.figures.scaling",
+    ),
+    (
+        "gradients",
+        "Draw how far back the loss of a last token reaches: RNN, LSTM, GRU and Transformer.",
+        "landmark.figures.recurrent.gradients",
+    ),
+    (
+        "gates",
+        "Draw the gates of a language model while it reads a text.",
+        "landmark.figures.recurrent.gates",
+    ),
+    (
+        "cells",
+        "Search for units that track quotes, brackets, indentation or the position in the line.",
+        "landmark.figures.recurrent.cells",
+    ),
+    (
+        "alignments",
+        "Draw where each run looks while it translates a sentence; print error rates if known.",
+        "landmark.figures.translation.alignments",
+    ),
+    (
+        "exposure",
+        "Draw how often the next token is right after the right words, and after a run's own.",
+        "landmark.figures.translation.exposure",
+    ),
+    (
+        "sizes",
+        "Draw how good translators are against how many parameters they have, network by network.",
+        "landmark.figures.translation.sizes",
+    ),
+)
+for _name, _help, _module in _FIGURES:
+    register_figure(_name, _help, _module)
+
+
 def every_figure() -> dict[str, FigureEntry]:
     """All figures by name: the general ones, then those that a task brings."""
     return dict(

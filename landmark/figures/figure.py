@@ -1,7 +1,8 @@
 """How every figure is checked, computed, drawn and saved.
 
 A figure is a module with
-- `Options`: a settings class; arguments are marked `Positional`, `output` is the file;
+- `Options`: a settings class; arguments are marked `Positional`, `output` is the file (None where
+  a picture is only drawn on request);
 - `compute(options, report) -> record`: a dataclass of numbers, from probes;
 - `draw(record) -> matplotlib Figure`;
 - `table(record) -> list[str]`: what the terminal shows;
@@ -35,25 +36,33 @@ class Drawn:
 
     name: str
     record: Any
-    path: Path
+    path: Path | None
+    """None: only numbers were asked for."""
     rows: list[str]
     warnings: tuple[str, ...] = ()
 
     def json(self) -> dict[str, Any]:
-        return {"figure": str(self.path), **record_json(self.record)}
+        figure = None if self.path is None else str(self.path)
+        return {"figure": figure, **record_json(self.record)}
 
     def lines(self) -> list[str]:
-        return [*self.rows, str(self.path)]
+        return [*self.rows, *([] if self.path is None else [str(self.path)])]
 
 
 def make_figure(
     name: str, module: Any, options: Any, report: Report = lambda record: None
 ) -> Drawn:
-    """Compute, save the picture (whole or not at all), and give the numbers."""
-    check_place(options.output, formats_of(module))
+    """Compute, save the picture (whole or not at all), and give the numbers.
+
+    A record may have `warnings`.
+    """
+    if options.output is not None:
+        check_place(options.output, formats_of(module))
     record = module.compute(options, report)
-    save(module, record, options.output)
-    return Drawn(name, record, options.output, module.table(record))
+    if options.output is not None:
+        save(module, record, options.output)
+    warnings = tuple(getattr(record, "warnings", ()))
+    return Drawn(name, record, options.output, module.table(record), warnings)
 
 
 def formats_of(module: Any) -> list[str]:
@@ -107,7 +116,7 @@ def write_whole_file(content: bytes, path: Path) -> None:
 def record_json(record: Any) -> dict[str, Any]:
     """A record's numbers as plain values."""
     if hasattr(record, "json"):
-        found: dict[str, Any] = record.json()
+        found: dict[str, Any] = plain(record.json())
         return found
     return {field.name: plain(getattr(record, field.name)) for field in dataclasses.fields(record)}
 

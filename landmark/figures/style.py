@@ -1,5 +1,6 @@
 """One look for all figures: colours that all tell apart, sizes, titles and legends."""
 
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -32,9 +33,10 @@ def colour(number: int) -> str:
     return COLOURS[number % len(COLOURS)]
 
 
-def heading(figure: "Figure", text: str) -> None:
-    """A title above all panels, wrapped so that it is never cut."""
-    figure.suptitle(text, fontsize=10, wrap=True, parse_math=False)
+def heading(figure: "Figure", text: str, size: int = 10) -> None:
+    """A title above all panels, in as many lines as the figure's width asks for: never cut."""
+    inches = 0.95 * figure.bbox.width / figure.dpi
+    figure.suptitle(_break(text, inches, size), fontsize=size, parse_math=False)
 
 
 def tidy(axes: "Axes") -> None:
@@ -48,9 +50,19 @@ def tidy(axes: "Axes") -> None:
     axes.spines[["left", "bottom"]].set_color("0.6")
 
 
-def title(axes: "Axes", text: str) -> None:
-    """A panel's title, wrapped so that it is never cut."""
-    axes.set_title(text, fontsize=9, wrap=True, parse_math=False)
+def title(axes: "Axes", text: str, size: int = 9) -> None:
+    """A panel's title, in as many lines as its panel's width asks for: never cut."""
+    figure, place = axes.get_figure(), axes.get_subplotspec()
+    assert figure is not None
+    share = 1.0 if place is None else len(place.colspan) / place.get_gridspec().ncols
+    inches = 0.85 * share * figure.bbox.width / figure.dpi
+    axes.set_title(_break(text, inches, size), fontsize=size, parse_math=False)
+
+
+def _break(text: str, inches: float, size: int) -> str:
+    """Lines no wider than so many inches; matplotlib's own wrapping knows no panels."""
+    columns = max(12, int(72 * inches / (0.58 * size)))
+    return "\n".join(line for part in text.splitlines() for line in wrap(part, columns))
 
 
 def add_legend(axes: "Axes", outside: bool = False) -> None:
@@ -74,3 +86,34 @@ def add_legend(axes: "Axes", outside: bool = False) -> None:
         legend = axes.legend(loc="best", fontsize=8, framealpha=0.85)
     for text in legend.get_texts():
         text.set_parse_math(False)  # a "$" in a name is no formula
+
+
+_SIGNS = {"\n": "↵", " ": "␣", "\t": "⇥"}
+
+
+def readable(piece: str) -> str:
+    """A token as a label: a sign stands for what does not print."""
+    return "".join(_SIGNS.get(c, c if c.isprintable() else "·") for c in piece)
+
+
+def token_label(piece: str) -> str:
+    """A token as a label, without the space before it."""
+    return readable(piece.strip(" ") or piece)
+
+
+def shorten(label: str, most: int = 24) -> str:
+    """A label that leaves room for what it names."""
+    return label if len(label) <= most else f"{label[: most - 1]}…"
+
+
+def scale_logarithmically(axes: "Axes") -> None:
+    """Both axes logarithmic, with numbers that are written out and do not meet."""
+    from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter, ScalarFormatter
+
+    axes.set(xscale="log", yscale="log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.xaxis.set_major_formatter(EngFormatter())
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 7)))
+    axes.yaxis.set_major_formatter(ScalarFormatter())
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_minor_formatter(NullFormatter())

@@ -105,8 +105,9 @@ def test_compare_needs_two_runs_and_a_place_to_draw(mistake, folder, tmp_path):
     assert "is not a run" in mistake("runs", "compare", a, tmp_path)
     for name in ("no/folder/x.png", "x.txt2"):
         path = tmp_path / name
-        line = mistake("runs", "compare", a, b, "--output", path, worked=True)
-        assert line.startswith(f"{path}: the figure cannot be written")
+        line = mistake("runs", "compare", a, b, "--output", path)
+        assert line.startswith(f"{path}: ")
+        assert "figure cannot be written" in line
 
 
 def test_doctor_says_what_a_bug_report_needs(command, monkeypatch, tmp_path):

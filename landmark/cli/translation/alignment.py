@@ -62,9 +62,9 @@ def align(
     if not choose and gold:
         raise UserError("--gold goes with --choose")
     if figure:
-        from landmark.plots.figure import check_figure
+        from landmark.figures.figure import check_place
 
-        check_figure(figure)
+        check_place(figure)
     pipeline = load(run, checkpoint, device, task="translation")
     if source is None:  # then it is --choose
         trials = try_choices(pipeline, gold_pairs(pipeline, gold or GOLD_PAIRS))
@@ -178,7 +178,7 @@ def _rounded(rows: list[list[float]]) -> list[list[float]]:
 
 def _draw_alignment(found: "Alignment", choice: "AttentionChoice", path: Path) -> None:
     from landmark.core.errors import UserError
-    from landmark.plots.alignment import save_alignment
+    from landmark.figures.translation.alignment import save_alignment
 
     if not found.source or not found.target:
         raise UserError("the sentence to draw is blank: choose another by --line")
@@ -222,6 +222,6 @@ def _head(head: int | None) -> str:
 
 
 def _draw_trials(trials: "list[Trial]", path: Path) -> None:
-    from landmark.plots.alignment import save_trials
+    from landmark.figures.translation.alignment import save_trials
 
     save_trials(trials, path)

@@ -100,9 +100,9 @@ def _check_others(first: str, against: Sequence[Path]) -> None:
 
 
 def _check_figure(path: Path) -> None:
-    from landmark.plots.figure import check_figure
+    from landmark.figures.figure import check_place
 
-    check_figure(path)
+    check_place(path)
 
 
 def _joins(words: Sequence[str]) -> list[int]:
@@ -240,6 +240,6 @@ def _write_translations(system: System, path: Path) -> None:
 
 
 def _draw_lengths(lengths: "dict[str, list[LengthBin]]", path: Path) -> None:
-    from landmark.plots.length import save_lengths
+    from landmark.figures.translation.lengths import save_lengths
 
     save_lengths(lengths, path)

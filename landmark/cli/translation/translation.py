@@ -356,11 +356,10 @@ def _lines(result: "Translation | Paragraph", n_best: int, as_json: bool) -> lis
 
 def draw_attention(attention: "AttentionMap", path: Path) -> None:
     """The mean over heads of the last decoder layer, as a picture."""
-    from landmark.plots.heatmap import save_heatmap
+    from landmark.figures.figure import check_place
+    from landmark.figures.translation.heatmap import save_heatmap
 
     weights = attention.weights[-1].mean(0)
     title = "Cross-attention, last layer, mean of heads"
-    try:
-        save_heatmap(attention.source, attention.target, weights, title, path)
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path}: the figure cannot be written: {error}") from None
+    check_place(path)
+    save_heatmap(attention.source, attention.target, weights, title, path)

@@ -183,7 +183,8 @@ def test_attention_is_drawn_as_a_picture(command, tiny_run, tmp_path):
 def test_attention_draws_the_translation_that_was_printed(command, tiny_run, tmp_path, monkeypatch):
     drawn = []
     monkeypatch.setattr(
-        "landmark.plots.heatmap.save_heatmap", lambda source, target, *rest: drawn.append(target)
+        "landmark.figures.translation.heatmap.save_heatmap",
+        lambda source, target, *rest: drawn.append(target),
     )
     picture = tmp_path / "out.png"
     for options in (["--beam", "1"], ["--sample", "--seed", "9"]):

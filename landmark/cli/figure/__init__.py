@@ -1,1 +1,0 @@
-"""`landmark figure`: pictures of what happens inside networks, each one command."""

@@ -1,0 +1,1 @@
+"""Figures of what happens inside recurrent networks."""

@@ -1,0 +1,1 @@
+"""Figures of translators: alignments, exposure bias, scores by length and by size."""

@@ -1,1 +1,0 @@
-"""Runs opened to look inside them."""

@@ -1,1 +1,0 @@
-"""Figures, to files and to the terminal."""

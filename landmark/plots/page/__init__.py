@@ -1,1 +1,0 @@
-"""Figures as pages for the browser: one file each, which asks for nothing from elsewhere."""
