@@ -11,7 +11,7 @@ from landmark.core.errors import UserError
 
 if TYPE_CHECKING:
     from landmark.figures.network import CountedNetwork
-    from landmark.tasks.image_classification.published import ReportedError
+    from landmark.tasks.catalog import ReportedError
 
 
 def list_systems(as_json: Json = False) -> None:
@@ -70,15 +70,15 @@ def show(
 
 def _record(counted: "CountedNetwork") -> dict[str, Any]:
     """All that is counted and published of a network."""
-    anatomy, table = counted.anatomy, counted.table
+    anatomy, table = counted.anatomy, counted.network.table
     return {
         "name": counted.network.name,
         "parameters": anatomy.parameters,
         "auxiliary_parameters": anatomy.auxiliary_parameters,
         "macs": anatomy.macs,
         "published_parameters": counted.network.published_parameters,
-        "published_macs": counted.published_macs,
-        "published_error": counted.error and vars(counted.error),
+        "published_macs": counted.network.published_macs,
+        "published_error": counted.network.error and vars(counted.network.error),
         "paper": counted.system.paper,
         "year": counted.system.year,
         "layers": [vars(row) | {"output": list(row.output)} for row in anatomy.layers],
@@ -106,9 +106,9 @@ def _print_network(counted: "CountedNetwork") -> None:
     if anatomy.auxiliary_parameters:
         note += f"; {anatomy.auxiliary_parameters:,} more in auxiliary heads"
     print(f"parameters {anatomy.parameters:,}{_published(network.published_parameters)}{note}")
-    if counted.error:
-        print(f"published error on ImageNet: {_percents(counted.error)}")
-    macs = f"MACs {anatomy.macs:,}{_published(counted.published_macs)}"
+    if counted.network.error:
+        print(f"published error on ImageNet: {_percents(counted.network.error)}")
+    macs = f"MACs {anatomy.macs:,}{_published(counted.network.published_macs)}"
     print(f"{macs} for {counted.counted_for}")
 
 
@@ -124,7 +124,7 @@ def _percents(error: "ReportedError") -> str:
 
 def _print_beside(counted: "CountedNetwork") -> None:
     """Each line of the published table, then what this network has there."""
-    if not (table := counted.table):
+    if not (table := counted.network.table):
         return
     print(f"beside {table.source}:")
     theirs = f"{'output':>12}{'parameters':>13}{'operations':>12}"
@@ -156,7 +156,7 @@ def _compare(output: Path, as_json: bool) -> None:
     counts = f"{'MACs':>16}{'parameters':>14}"
     print(f"{'network':<22}{'year':<6}{counts}{'top-1 %':>9}{'top-5 %':>9}  measured by")
     for counted in networks:
-        error = counted.error
+        error = counted.network.error
         assert error is not None
         counts = f"{counted.anatomy.macs:>16,}{counted.anatomy.parameters:>14,}"
         top1, top5 = ("-" if e is None else f"{e:.2f}" for e in (error.top1, error.top5))

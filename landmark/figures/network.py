@@ -7,14 +7,13 @@ import torch
 
 from landmark.models.image import ImageNetwork, ImageNetworkConfig
 from landmark.probes.anatomy import Anatomy, dissect
-from landmark.tasks.catalog import NETWORKS, Network, System, load_catalog, system_of
-from landmark.tasks.image_classification.published import (
-    ERRORS,
-    MACS,
-    TABLES,
+from landmark.tasks.catalog import (
+    NETWORKS,
+    Network,
     PaperLayer,
-    PaperTable,
-    ReportedError,
+    System,
+    load_catalog,
+    system_of,
 )
 
 
@@ -38,21 +37,13 @@ class CountedNetwork:
     counted_for: str
     """What goes through it once, for its MACs."""
 
-    @property
-    def published_macs(self) -> int | None:
-        return MACS.get(self.network.name)
-
-    @property
-    def error(self) -> ReportedError | None:
-        return ERRORS.get(self.network.name)
-
-    @property
-    def table(self) -> PaperTable | None:
-        return TABLES.get(self.network.name)
-
     def beside_the_paper(self) -> list[CountedLayer]:
         """The published table of its layers, if there is one, with our counts."""
-        return [self._count(layer) for layer in self.table.layers] if self.table else []
+        return (
+            [self._count(layer) for layer in self.network.table.layers]
+            if self.network.table
+            else []
+        )
 
     def _count(self, layer: PaperLayer) -> CountedLayer:
         inside = tuple(f"{module}." for module in layer.modules)
@@ -85,7 +76,7 @@ def count_network(name: str) -> CountedNetwork:
 def count_reported() -> list[CountedNetwork]:
     """Every network of which an error on ImageNet is published."""
     load_catalog()
-    return [count_network(name) for name in NETWORKS if name in ERRORS]
+    return [count_network(name) for name in NETWORKS if NETWORKS[name].error]
 
 
 def _counted_for(module: torch.nn.Module) -> str:

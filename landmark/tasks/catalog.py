@@ -12,6 +12,37 @@ from landmark.tasks.task import RunConfig
 
 
 @dataclass(frozen=True)
+class PaperLayer:
+    """A line of a published table of layers, and the parts of our network that it speaks of."""
+
+    name: str
+    modules: tuple[str, ...]
+    output: str = ""
+    """Height x width x channels."""
+    parameters: str = ""
+    operations: str = ""
+
+
+@dataclass(frozen=True)
+class PaperTable:
+    """A published table of layers."""
+
+    source: str
+    layers: tuple[PaperLayer, ...]
+    remark: str = ""
+
+
+@dataclass(frozen=True)
+class ReportedError:
+    """How often a network names ImageNet's validation images wrongly, in percent."""
+
+    top1: float | None
+    top5: float | None
+    measured: str
+    """How: crops of each image, whose training."""
+
+
+@dataclass(frozen=True)
 class Network:
     """A named architecture that `landmark show` builds, counts and compares with its paper."""
 
@@ -23,6 +54,9 @@ class Network:
     note: str = ""
     auxiliary: tuple[str, ...] = ()
     """Prefixes of parameters that only help training."""
+    published_macs: int | None = None
+    error: ReportedError | None = None
+    table: PaperTable | None = None
 
 
 @dataclass(frozen=True)

@@ -46,9 +46,9 @@ def save_comparison(networks: Sequence[CountedNetwork], path: Path) -> None:
 
 def accuracy(entry: CountedNetwork, top: int) -> float | None:
     """Published, in percent."""
-    if entry.error is None:
+    if entry.network.error is None:
         return None
-    error = entry.error.top1 if top == 1 else entry.error.top5
+    error = entry.network.error.top1 if top == 1 else entry.network.error.top5
     return None if error is None else 100 - error
 
 

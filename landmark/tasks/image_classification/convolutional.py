@@ -20,6 +20,7 @@ from landmark.models.convolutional import (
 from landmark.models.image import ImageNetwork, ImageNetworkConfig
 from landmark.models.vision import build_network
 from landmark.tasks.catalog import Network, System, add_system
+from landmark.tasks.image_classification.published import published
 
 _TASK = "image-classification"
 _AUXILIARY = ("auxiliary.",)
@@ -99,6 +100,7 @@ def _networks(variants: Mapping[str, ImageNetworkConfig]) -> tuple[Network, ...]
             _PUBLISHED.get(name),
             _NOTES.get(name, ""),
             auxiliary=_AUXILIARY,
+            **published(name),
         )
         for name, config in variants.items()
     )

@@ -4,39 +4,9 @@
 its own way are kept as printed.
 """
 
-from dataclasses import dataclass
+from typing import Any
 
-
-@dataclass(frozen=True)
-class PaperLayer:
-    """A line of a published table of layers, and the parts of our network that it speaks of."""
-
-    name: str
-    modules: tuple[str, ...]
-    output: str = ""
-    """Height x width x channels."""
-    parameters: str = ""
-    operations: str = ""
-
-
-@dataclass(frozen=True)
-class PaperTable:
-    """A published table of layers."""
-
-    source: str
-    layers: tuple[PaperLayer, ...]
-    remark: str = ""
-
-
-@dataclass(frozen=True)
-class ReportedError:
-    """How often a network names ImageNet's validation images wrongly, in percent."""
-
-    top1: float | None
-    top5: float | None
-    measured: str
-    """How: crops of each image, whose training."""
-
+from landmark.tasks.catalog import PaperLayer, PaperTable, ReportedError
 
 _ALEXNET = PaperTable(
     "Krizhevsky et al. 2012, figure 2; parameters by its kernel shapes",
@@ -226,3 +196,12 @@ ERRORS: dict[str, ReportedError] = {
 ResNet's shortcuts that widen are A (zeros) or B (projections); ours are B. Of a ResNet-18 the paper
 has A's error alone (table 2); of a ResNet-34 it has both, A's is 25.03 / 7.76 (table 3).
 """
+
+
+def published(name: str) -> dict[str, Any]:
+    """What is published of a network, for its entry in the catalogue."""
+    return {
+        "published_macs": MACS.get(name),
+        "error": ERRORS.get(name),
+        "table": TABLES.get(name),
+    }

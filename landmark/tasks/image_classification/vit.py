@@ -6,6 +6,7 @@ import torch
 
 from landmark.models.transformer.vit import VARIANTS, ViT
 from landmark.tasks.catalog import Network, System, add_system
+from landmark.tasks.image_classification.published import published
 
 _PUBLISHED = {
     "vit-ti16": 5_717_416,
@@ -44,6 +45,7 @@ add_system(
                 _look_once,
                 _PUBLISHED[variant],
                 _NOTES.get(variant, "the paper rounds to 86M for base and 307M for large"),
+                **published(variant),
             )
             for variant, config in VARIANTS.items()
         ),
