@@ -13,6 +13,7 @@ CARD = Card(
         f"{_HERE}.convolutional",
         f"{_HERE}.vit",
         f"{_HERE}.adam",
+        f"{_HERE}.adam_networks",
     ),
     data_options=f"{_HERE}.options:DataOptions",
     open=f"{_HERE}.pipeline:open_pipeline",
