@@ -13,7 +13,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported
 LAUNCHING = {
     f"tests/{name}.py"
     for name in (
-        "engine/test_distributed", "engine/test_sharding", "engine/test_trainer",
+        "engine/test_distributed", "engine/test_sharding", "engine/test_source",
+        "engine/test_trainer",
         "examples/test_alexnet_two_devices", "faults/test_hosts", "faults/test_long_run",
         "faults/test_numbers", "faults/test_processes", "racing/test_crew",
         "recipes/test_language_model", "recipes/test_masked_language_model",

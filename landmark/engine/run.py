@@ -227,7 +227,7 @@ class Run:
         """What commands take: the best, or an average that is preferred to it."""
         if pointers[0] == "averaged" and len(pointers) > 1:
             folder = self.pointed("averaged")
-            if folder and not read_facts(folder).get("preferred", True):
+            if folder and folder.is_dir() and not read_facts(folder).get("preferred", True):
                 return pointers[1]
         return pointers[0]
 

@@ -152,7 +152,6 @@ class Session:
                 save_average(self.run, steps, preferred=True)
             self.run.point("averaged", folder)
 
-    @torch.no_grad()
     def _measure_checkpoint(self, folder: Path) -> dict[str, float]:
         """Validation of a checkpoint's weights; the players keep their own."""
         players = self.trainer.objective.players
@@ -166,8 +165,9 @@ class Session:
         finally:
             sharding.scatter(players.values())
             for name, player in players.items():
-                for key, tensor in unique_tensors(player).items():
-                    tensor.copy_(held[name][key])
+                with torch.no_grad():
+                    for key, tensor in unique_tensors(player).items():
+                        tensor.copy_(held[name][key])
         if metrics is None:
             raise InterruptedTraining(self._agreed_signal(), self.trainer.state.step)
         return metrics

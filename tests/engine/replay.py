@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from landmark.core.turn import Objective, Turn
 from landmark.data.batch import Batch
 from landmark.data.loader import Place
+from landmark.engine import distributed
 from landmark.engine.assembly import Assembly, Evaluator
 from landmark.engine.run import Run
 from landmark.engine.session import Session, open_session
@@ -73,10 +74,12 @@ class ReplayBuffer:
         return None
 
     def state_dict(self) -> dict[str, Tensor]:
-        return {"place": self.place, "memory": self.memory}
+        mine = distributed.rank()  # each process plays for itself
+        return {f"place.{mine}": self.place, f"memory.{mine}": self.memory}
 
     def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
-        self.place, self.memory = state["place"], state["memory"]
+        mine = distributed.rank()
+        self.place, self.memory = state[f"place.{mine}"], state[f"memory.{mine}"]
 
 
 class ActorCritic(Objective):
@@ -159,5 +162,17 @@ def train_and_kill(folder: Path, step: int, number: int) -> None:
     session.train()
 
 
+def train_together(folder: Path, resume: str) -> None:
+    """As one process of those that torchrun has started."""
+    torch.set_num_threads(1)
+    with distributed.process_group(CPU):
+        session = session_of(folder)
+        session.resume(resume)
+        session.train()
+
+
 if __name__ == "__main__":
-    train_and_kill(Path(sys.argv[1]), int(sys.argv[2]), getattr(signal, sys.argv[3]))
+    if "WORLD_SIZE" in os.environ:
+        train_together(Path(sys.argv[1]), sys.argv[2])
+    else:
+        train_and_kill(Path(sys.argv[1]), int(sys.argv[2]), getattr(signal, sys.argv[3]))

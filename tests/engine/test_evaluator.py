@@ -99,3 +99,21 @@ def test_broken_off_it_is_done_again_when_the_training_goes_on(tmp_path):
     assert resumed.trainer.state.validating
     resumed.train()
     assert_same_run(tmp_path / "whole", tmp_path / "run", 12)
+
+
+def test_the_average_of_the_last_checkpoints_is_evaluated_with_gradients_at_hand(tmp_path):
+    class Learning(Games):
+        """Descends on a copy of its own before it plays, as a search would."""
+
+        def __call__(self, step, stopping):
+            copy = torch.nn.Linear(1, 1)
+            copy(torch.ones(1, 1)).sum().backward()
+            assert copy.weight.grad is not None
+            return super().__call__(step, stopping)
+
+    games = Learning(torch.nn.Identity())
+    session = session_of(tmp_path / "run", games, average_last=2)
+    games.actor = session.trainer.objective.actor
+    session.train()
+    assert [visit["step"] for visit in games.seen] == [5, 10, 12, 12]
+    assert not torch.equal(games.seen[2]["weight"], games.seen[3]["weight"])

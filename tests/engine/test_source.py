@@ -1,5 +1,6 @@
 """A source that grows while it is read: killed or interrupted, it goes on bit for bit."""
 
+import shutil
 import signal
 import subprocess
 import sys
@@ -38,8 +39,8 @@ def disturbed(folder, step, name):
 def test_its_growth_is_part_of_every_checkpoint(whole):
     for step in (4, 8, 12):
         state = load_tensors(Run(whole).checkpoint_folder(step), STATE)
-        assert state["source.memory"].shape == (PLAYED * step, 3)
-        assert state["source.place"].shape == (1,)
+        assert state["source.memory.0"].shape == (PLAYED * step, 3)
+        assert state["source.place.0"].shape == (1,)
 
 
 @pytest.mark.parametrize("step", [3, 6, 11])
@@ -62,6 +63,22 @@ def test_interrupted_in_the_middle_of_a_step_it_ends_equal(whole, tmp_path):
     assert session.trainer.state.step == 7
     session.train()
     assert_same_run(whole, tmp_path / "run", 12)
+
+
+def test_two_processes_that_play_for_themselves_go_on_equal(tmp_path):
+    def together(folder, resume):
+        words = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "-m"]
+        words = [sys.executable, *words, "tests.engine.replay", folder, resume]
+        result = subprocess.run(words, check=False, cwd=ROOT, capture_output=True, text=True)
+        assert result.returncode == 0, result.stderr
+
+    together(tmp_path / "whole", "auto")
+    shutil.copytree(tmp_path / "whole", tmp_path / "again")
+    state = load_tensors(Run(tmp_path / "whole").checkpoint_folder(4), STATE)
+    assert state["source.memory.0"].shape == state["source.memory.1"].shape == (4 * PLAYED, 3)
+    assert not torch.equal(state["source.memory.0"], state["source.memory.1"])
+    together(tmp_path / "again", "4")
+    assert_same_run(tmp_path / "whole", tmp_path / "again", 12)
 
 
 def test_a_batch_is_made_when_it_is_asked_for_and_not_before():

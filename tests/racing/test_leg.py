@@ -85,7 +85,7 @@ def test_a_leg_of_other_settings_is_refused(bowl, tmp_path):
     leg = leg_of(bowl, tmp_path)
     run_leg(leg)
     other = Leg("adam", 0.05, 4, leg.folder, leg.problem, (*SETTINGS, "optimizer.betas=[0.5, 0.9]"))
-    with pytest.raises(UserError, match=r"was begun with optimizer\.betas=\[0\.9, 0\.98\]"):
+    with pytest.raises(UserError, match=r"was begun with optimizer\.betas=\[0\.9, 0\.999\]"):
         run_leg(other)
 
 

@@ -4,10 +4,6 @@ import dataclasses
 
 import pytest
 import torch
-from landmark.recipes.assembly import optimizers_for
-from landmark.recipes.catalog import RunConfig
-from landmark.recipes.gaussian import assemble
-from landmark.recipes.training import load_config, resolve
 
 import landmark
 from landmark.core.errors import UserError
@@ -16,6 +12,10 @@ from landmark.engine.run import Run
 from landmark.engine.session import load_player
 from landmark.objectives.adversarial import AdversarialObjective
 from landmark.optim.schedule import ScheduleConfig
+from landmark.tasks.adversarial.run import assemble
+from landmark.tasks.assembly import optimizers_for
+from landmark.tasks.task import RunConfig
+from landmark.tasks.training import load_config, resolve
 
 CPU = torch.device("cpu")
 SHORT = ["trainer.max_steps=4", "trainer.log_every=1", "trainer.validate_every=2", "threads=1"]
