@@ -8,12 +8,18 @@ from landmark.figures.images.comparison import accuracy, save_comparison
 from landmark.figures.network import CountedNetwork
 from landmark.probes.anatomy import Anatomy
 from landmark.tasks.catalog import Network, System
+from landmark.tasks.image_classification.published import ERRORS
 
 
 def counted(name: str, family: str, macs: int, parameters: int) -> CountedNetwork:
     system = System(family, "Someone, A Paper, arXiv 0", 2015, "image-classification")
     anatomy = Anatomy((), parameters, 0, macs, {})
-    return CountedNetwork(Network(name, lambda: None, lambda n: None), system, anatomy, "an image")
+    return CountedNetwork(
+        Network(name, lambda: None, lambda n: None, error=ERRORS.get(name)),
+        system,
+        anatomy,
+        "an image",
+    )
 
 
 NETWORKS = [
