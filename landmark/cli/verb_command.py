@@ -67,6 +67,7 @@ _STRICT = parameter(
     ],
 )
 _AS_JSON = parameter("as_json", JsonSwitch)
+_NAMED = 3  # inputs at fault that an error names
 _INPUTS = {
     "texts": [_TEXTS, _FILE, _STRICT],
     "pairs": [_SOURCE, _TARGET, _STRICT],
@@ -357,8 +358,8 @@ class Feed:
         typed = [fault for fault in self.faults if self._is_typed(fault)]
         faults = typed if answered else self.faults
         if faults:
-            more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
-            raise UserError(f"{faults[0].reason}{more}")
+            more = f" (and {len(faults) - _NAMED} more)" if len(faults) > _NAMED else ""
+            raise UserError("; ".join(fault.reason for fault in faults[:_NAMED]) + more)
 
 
 def paths_in(options: Any) -> list[Path]:

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from landmark.core.errors import UserError
+from landmark.data.images.files import list_images
 from landmark.tasks.image_classification import similarity
 from landmark.tasks.image_classification.similarity import (
-    find_similar,
+    SimilarImages,
     folder_features,
-    list_images,
 )
 from landmark.tasks.loading import load
 
@@ -17,7 +17,7 @@ from landmark.tasks.loading import load
 def pipeline(tmp_path, digits_run):
     """Of a copy: features are kept in the run folder."""
     shutil.copytree(digits_run, tmp_path / "run")
-    return load(tmp_path / "run", device="cpu", task="image-classification")
+    return load(tmp_path / "run", device="cpu")
 
 
 @pytest.fixture
@@ -28,14 +28,15 @@ def folder(tmp_path, digit_files):
 
 def test_the_nearest_are_found_by_the_distance_of_features(pipeline, folder):
     paths = list_images(folder)
-    (found,), broken = find_similar(pipeline, [paths[3]], folder, 5)
+    among = SimilarImages(pipeline, folder)
+    found = among.nearest(paths[3], 5)
     vectors = pipeline.features(paths)
     distances = np.sqrt(((vectors - vectors[3]) ** 2).sum(1))
     distances[3] = np.inf  # not itself
     order = np.argsort(distances)[:5]
     assert [near.path for near in found] == [paths[n] for n in order]
     assert [near.distance for near in found] == pytest.approx(distances[order].tolist(), rel=1e-3)
-    assert broken == []
+    assert among.broken == []
 
 
 def test_what_was_computed_is_kept_until_a_file_changes(pipeline, folder, monkeypatch):

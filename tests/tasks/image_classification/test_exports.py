@@ -14,7 +14,9 @@ from landmark.interop.image_network import Family
 from landmark.interop.torchvision import resnet_names
 from landmark.models.convolutional.resnet import ResNetConfig
 from landmark.models.vision import build_network
-from landmark.tasks.image_classification.exports import export_network, load_onnx
+from landmark.tasks.card import ExportOptions
+from landmark.tasks.image_classification.engine import load_onnx
+from landmark.tasks.image_classification.exports import export_network
 from landmark.tasks.image_classification.imports import import_network
 from landmark.tasks.loading import load
 from landmark.tasks.training import load_config
@@ -37,7 +39,7 @@ def run(tmp_path, monkeypatch):
 
 
 def exported(run):
-    return export_network(run, load_config(run), "onnx")
+    return export_network(run, load_config(run), ExportOptions(), lambda record: None)
 
 
 def test_an_exported_network_names_images_as_the_run_does(run):
@@ -76,11 +78,3 @@ def test_a_damaged_export_is_not_used(run):
     graph.write_bytes(content)
     with pytest.raises(DamagedError, match="damaged"):
         load_onnx(run)
-
-
-def test_what_images_have_no_export_to_is_refused(run):
-    config = load_config(run)
-    for target, int8 in (("hf", False), ("ctranslate2", False), ("onnx", True)):
-        with pytest.raises(UserError, match="only onnx"):
-            export_network(run, config, target, int8=int8)
-    assert not (run.folder / "export").exists()

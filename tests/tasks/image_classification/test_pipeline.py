@@ -17,7 +17,7 @@ from landmark.tasks.training import load_config
 
 @pytest.fixture(scope="module")
 def pipeline(digits_run):
-    return load(digits_run, device="cpu", task="image-classification")
+    return load(digits_run, device="cpu")
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,7 @@ def test_ten_crops_are_the_mean_over_parts(pipeline, digits_run):
 
 
 def test_ten_crops_are_warned_of_once_and_only_without_room(digits_run, capsys):
-    pipeline = load(digits_run, device="cpu", task="image-classification")
+    pipeline = load(digits_run, device="cpu")
     small, large = np.zeros((28, 40, 1), np.uint8), np.zeros((32, 32, 1), np.uint8)
     pipeline.probabilities([large, large], ten_crop=True)
     pipeline.probabilities([small])
