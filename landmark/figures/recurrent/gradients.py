@@ -188,7 +188,7 @@ def _draw_trainings(norms: "Axes", losses: "Axes", trainings: "Sequence[Training
     norms.set(xlabel="update", ylabel="norm of the gradient, before clipping")
     losses.set(xlabel="update", ylabel="loss")
     for axes in (norms, losses):
-        style.title(axes, "Training of a plain RNN, largest singular value 3 at first")
+        style.title(axes, "A plain RNN, largest singular value 3 at first")
         style.tidy(axes)
         style.add_legend(axes)
 

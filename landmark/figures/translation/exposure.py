@@ -98,7 +98,7 @@ def draw(record: ExposureBias) -> "Figure":
             _draw_run(grid[0, 0], f"{name}, ", exposure, number)
     else:
         across = min(3, len(runs))
-        figure, grid = style.panels(-(-len(runs) // across), across, sharex=True, sharey=True)
+        figure, grid = style.panels(-(-len(runs) // across), across, sharey=True)
         for number, axes in enumerate(grid.flat):
             if number >= len(runs):
                 axes.set_axis_off()

@@ -175,7 +175,7 @@ def draw(record: Sizes) -> "Figure":
     style.title(axes, record.title)
     axes.margins(y=0.12)
     style.tidy(axes)
-    style.add_legend(axes)
+    style.add_legend(axes, outside=True)  # inside are the runs' names
     return figure
 
 
