@@ -20,7 +20,7 @@ def pretrained(given: Path | None, recipe: str, folder: Path, settings: Sequence
     run = Run.open(given) if given else Run(folder)
     if not given and not run.finished():
         say(f"pretraining {folder.name}: {recipe} {' '.join(settings)}")
-        train(recipe, run.folder, settings, resume="auto", report=_report)
+        train(recipe, run.folder, settings, resume=_begun(run.folder), report=_report)
     return run.folder
 
 
@@ -36,7 +36,7 @@ def measured(
             return result
         raise UserError(f"{path}: is of other settings: delete it, or name another --output")
     say(f"{folder.name}: {recipe} {' '.join(settings)}")
-    run = train(recipe, folder, settings, resume="auto", report=_report)
+    run = train(recipe, folder, settings, resume=_begun(folder), report=_report)
     pipeline = landmark.load(folder)
     parameters = sum(parameter.numel() for parameter in pipeline.model.parameters())
     sets = {name: pipeline.evaluate(name, pipeline.split(name)) for name in splits}
@@ -66,6 +66,11 @@ def shown(result: Mapping[str, Any], split: str, metric: str) -> str:
 
 def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
+
+
+def _begun(folder: Path) -> str | None:
+    """Go on with a training that is there."""
+    return "auto" if folder.is_dir() else None
 
 
 def _report(record: Mapping[str, Any]) -> None:

@@ -90,7 +90,7 @@ def _trained(
         raise UserError(f"{path}: is of other settings: delete it, or name another --output")
     say(f"  {folder.name}: {recipe} {' '.join(settings)}")
     with building(build):
-        run = train(recipe, folder, settings, resume="auto", report=_report)
+        run = train(recipe, folder, settings, resume=_begun(folder), report=_report)
     result = {**wanted, **numbers(run, build)}
     path.write_text(json.dumps(result))
     return result
@@ -217,6 +217,11 @@ def save_curves(
 
 def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
+
+
+def _begun(folder: Path) -> str | None:
+    """Go on with a training that is there."""
+    return "auto" if folder.is_dir() else None
 
 
 def _report(record: Mapping[str, Any]) -> None:

@@ -116,7 +116,7 @@ def train(
     if target.folder.is_file():
         raise UserError(f"{target.folder}: is a file: --run names another folder")
     if resume is not None and not distributed.restarted():
-        Run.open(target.folder)  # a typo must not begin another training
+        _check_there(target, resume)
     device = choose_device(config.device)
     set_threads(config.threads)
     timeout = config.trainer.timeout
@@ -130,7 +130,7 @@ def train(
                 f"{target.folder}: exists: --resume goes on with it, --run names another folder"
             )
         if not resuming and distributed.is_main():
-            if resume:  # the group was started again before it had prepared its run
+            if resume:  # it ended before its run was prepared
                 report({"kind": "note", "text": f"{target.folder}: no run here yet: it begins"})
             _prepare(config, target, report, named_settings(recipe, overrides))
         _wait_until_prepared(target)
@@ -152,6 +152,13 @@ def train(
             session.add_tensorboard()
         session.train(profile)
     return target
+
+
+def _check_there(run: Run, resume: str) -> None:
+    """A typo must not begin another training; one that was broken off early may begin again."""
+    begun = (run.folder / LOCK).is_file()
+    if resume != "auto" or not begun:
+        Run.open(run.folder)
 
 
 def _lock(run: Run, task: Task) -> AbstractContextManager[None]:
