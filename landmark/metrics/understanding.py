@@ -28,7 +28,7 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 @dataclass(frozen=True)
 class Score:
-    """A number between -1 and 1, and between which two 95 % of resampled sets lie."""
+    """A number, and between which two 95 % of resampled sets lie."""
 
     name: str
     value: float
@@ -193,6 +193,12 @@ def answer_f1(guess: str, right: str) -> float:
 def _words(answer: str) -> list[str]:
     """In small letters, without punctuation and articles."""
     return _ARTICLES.sub(" ", answer.lower().translate(_PUNCTUATION)).split()
+
+
+def score_mean(name: str, values: Sequence[float], resamples: int = RESAMPLES) -> Score:
+    """The mean of a number that each example has, as a loss."""
+    rows = np.stack((np.asarray(values, np.float64), np.ones(len(values))), 1)
+    return resampled(name, rows, lambda sums: sums[:, 0] / sums[:, 1], resamples)
 
 
 def resampled(name: str, rows: Numbers, formula: Formula, resamples: int = RESAMPLES) -> Score:
