@@ -201,6 +201,20 @@ def score_mean(name: str, values: Sequence[float], resamples: int = RESAMPLES) -
     return resampled(name, rows, lambda sums: sums[:, 0] / sums[:, 1], resamples)
 
 
+def score_deviation(name: str, values: Sequence[float], resamples: int = RESAMPLES) -> Score:
+    """The standard deviation of a number that each example has."""
+    x = np.asarray(values, np.float64)
+    centred = x - x.mean()
+    rows = np.stack((np.ones_like(x), centred, centred**2), 1)
+    return resampled(name, rows, _deviation, resamples)
+
+
+def _deviation(sums: Numbers) -> Numbers:
+    mean, square = (sums[:, 1:] / sums[:, :1]).T
+    found: Numbers = np.sqrt(np.maximum(square - mean**2, 0))
+    return found
+
+
 def resampled(name: str, rows: Numbers, formula: Formula, resamples: int = RESAMPLES) -> Score:
     """A score that is a formula of sums over examples, with its interval. rows: (N, C)"""
     if not len(rows):
