@@ -195,13 +195,15 @@ def _words(answer: str) -> list[str]:
     return _ARTICLES.sub(" ", answer.lower().translate(_PUNCTUATION)).split()
 
 
-def score_mean(name: str, values: Sequence[float], resamples: int = RESAMPLES) -> Score:
+def score_mean(name: str, values: Sequence[float] | Numbers, resamples: int = RESAMPLES) -> Score:
     """The mean of a number that each example has, as a loss."""
     rows = np.stack((np.asarray(values, np.float64), np.ones(len(values))), 1)
     return resampled(name, rows, lambda sums: sums[:, 0] / sums[:, 1], resamples)
 
 
-def score_deviation(name: str, values: Sequence[float], resamples: int = RESAMPLES) -> Score:
+def score_deviation(
+    name: str, values: Sequence[float] | Numbers, resamples: int = RESAMPLES
+) -> Score:
     """The standard deviation of a number that each example has."""
     x = np.asarray(values, np.float64)
     centred = x - x.mean()
