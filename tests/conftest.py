@@ -4,6 +4,8 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -18,7 +20,7 @@ LAUNCHING = {
         "examples/test_alexnet_two_devices", "faults/test_hosts", "faults/test_long_run",
         "faults/test_numbers", "faults/test_processes", "racing/test_crew",
         "recipes/test_language_model", "recipes/test_masked_language_model",
-        "recipes/test_understanding",
+        "tasks/understanding/test_run",
     )
 }  # fmt: skip
 """Files that launch groups of processes, which keep a machine busy and mind the clock."""
@@ -159,6 +161,53 @@ def landmark_command():
         result = subprocess.run(command, input=given, capture_output=True, timeout=120, **options)  # noqa: PLW1510
         result.stdout, result.stderr = result.stdout.decode(), result.stderr.decode()
         return result
+
+    return call
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def lines(self) -> list[str]:
+        """What was printed, cut at newlines alone: a translation may hold other odd signs."""
+        *lines, rest = self.out.split("\n")
+        assert rest == "", "the last line is whole"
+        return lines
+
+
+@pytest.fixture
+def command(capsys) -> Callable[..., Answer]:
+    """Call `landmark` with these words, in this process."""
+    from landmark.cli.main import run
+
+    def call(*words: object) -> Answer:
+        capsys.readouterr()
+        code = run([str(word) for word in words])
+        captured = capsys.readouterr()
+        return Answer(code, captured.out, captured.err)
+
+    return call
+
+
+@pytest.fixture
+def mistake(command) -> Callable[..., str]:
+    """Call a command that must refuse, in one line; `worked`: progress may stand before it."""
+
+    def call(*words: object, worked: bool = False) -> str:
+        answer = command(*words)
+        assert answer.code == 2, answer
+        *before, last = answer.err.splitlines()
+        assert last.startswith("landmark: "), answer.err
+        assert not any("Traceback" in line or line.startswith("landmark: ") for line in before)
+        assert worked or not before, answer.err
+        assert worked or answer.out == ""
+        return last.removeprefix("landmark: ")
 
     return call
 

@@ -10,7 +10,7 @@ import torch._dynamo  # noqa: F401  (optimisers import it when they are made)
 
 import landmark.cli.main
 import landmark.cli.progress
-import landmark.tasks.adversarial.run
+import landmark.tasks.adversarial.recipes
 import landmark.tasks.training
 import landmark.tasks.translation.run  # noqa: F401
 

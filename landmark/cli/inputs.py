@@ -9,9 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from landmark.core.errors import UserError
-from landmark.tasks.card import Failure, Item, Verb
+from landmark.tasks.card import Failure, Item, Verb, resolve
 
 Entry = Item | Failure
 STANDARD_INPUT = Path("-")
@@ -53,8 +54,13 @@ class Input:
             raise UserError(f"{self.file}: is no file: send it to standard input instead")
 
 
-def blocks_of(verb: Verb, given: Input, skip: int = 0) -> Iterator[list[Entry]]:
-    """The items in blocks, from the `skip`-th on; of a terminal or pipe, whatever has arrived."""
+def blocks_of(
+    verb: Verb, given: Input, skip: int = 0, pipeline: Any = None
+) -> Iterator[list[Entry]]:
+    """The items in blocks, from the `skip`-th on; of a terminal or pipe, whatever has arrived.
+
+    pipeline: reads files of a format of its own, for verbs that have one.
+    """
     if verb.takes == "nothing":
         return
     if verb.takes == "images":
@@ -63,6 +69,10 @@ def blocks_of(verb: Verb, given: Input, skip: int = 0) -> Iterator[list[Entry]]:
         yield from _pairs(given, verb.block)
     elif given.arguments:
         yield [Item(text, f"sentence {n}", n) for n, text in enumerate(given.arguments, 1)]
+    elif given.file and given.file != STANDARD_INPUT and verb.read:
+        items = islice(resolve(verb.read)(pipeline, given.file), skip, None)
+        while found := list(islice(items, verb.block)):
+            yield found
     elif given.file and given.file != STANDARD_INPUT:
         yield from _lines_of(given.file, verb.block, skip)
     elif verb.blank is not None and not given.file:
@@ -74,6 +84,8 @@ def blocks_of(verb: Verb, given: Input, skip: int = 0) -> Iterator[list[Entry]]:
 def count_items(verb: Verb, given: Input) -> int | None:
     """How many items there are, where that is known before the work."""
     if verb.takes == "texts" and given.file and given.file != STANDARD_INPUT:
+        if verb.read:
+            return None
         return sum(1 for _ in _raw_lines(given.file))
     if verb.takes == "images":
         return sum(_count_images(Path(path)) for path in given.arguments)

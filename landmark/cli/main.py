@@ -34,7 +34,7 @@ def build_app() -> typer.Typer:
     app.command("show")(catalog.show)
     app.command("recipe")(catalog.print_recipe)
     app.command("train")(training.build_train())
-    app.command("race")(race.race)
+    app.command("race")(race.build_race())
     for name, its in verb_command.offers().items():
         app.command(name)(verb_command.build_verb(name, its))
     for name, its in verb_command.commands().items():

@@ -238,7 +238,7 @@ class Call:
         self, pipeline: Any, printer: Printer, report: Any, grown: ResumableFile | None = None
     ) -> None:
         """Records as they come; each block is answered before the next is asked for."""
-        feed = Feed(self, printer, report, grown)
+        feed = Feed(self, pipeline, printer, report, grown)
         answered = 0
         for record in self._records(pipeline, feed.blocks(), report):
             if isinstance(record, Failure):
@@ -259,7 +259,7 @@ class Call:
         self, pipeline: Any, products: Mapping[Product, Path], printer: Printer, report: Any
     ) -> None:
         """Files first: a reader of stdout who leaves early must not cost them."""
-        feed = Feed(self, printer, report, None, keeps=True)
+        feed = Feed(self, pipeline, printer, report, None, keeps=True)
         records: list[Record] = []
         for record in self._records(pipeline, feed.blocks(), report):
             if isinstance(record, Failure):
@@ -302,12 +302,14 @@ class Feed:
     def __init__(
         self,
         call: Call,
+        pipeline: Any,
         printer: Printer,
         report: Any,
         grown: ResumableFile | None,
         keeps: bool = False,
     ) -> None:
-        self.call, self.printer, self.report, self.grown = call, printer, report, grown
+        self.call, self.pipeline, self.printer = call, pipeline, printer
+        self.report, self.grown = report, grown
         self.keeps = keeps
         self.strict = bool(call.given.get("strict"))
         self.faults: list[Failure] = []
@@ -316,7 +318,7 @@ class Feed:
     def blocks(self) -> Iterator[list[Item]]:
         """Blocks of good items; when the next is asked for, the former is answered."""
         total = count_items(self.call.verb, self.call.input)
-        for block in blocks_of(self.call.verb, self.call.input, self.done):
+        for block in blocks_of(self.call.verb, self.call.input, self.done, self.pipeline):
             good: list[Item] = []
             for entry in block:
                 if isinstance(entry, Failure):

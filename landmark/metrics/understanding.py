@@ -28,7 +28,7 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 @dataclass(frozen=True)
 class Score:
-    """A number between -1 and 1, and between which two 95 % of resampled sets lie."""
+    """A number, and between which two 95 % of resampled sets lie."""
 
     name: str
     value: float
@@ -193,6 +193,28 @@ def answer_f1(guess: str, right: str) -> float:
 def _words(answer: str) -> list[str]:
     """In small letters, without punctuation and articles."""
     return _ARTICLES.sub(" ", answer.lower().translate(_PUNCTUATION)).split()
+
+
+def score_mean(name: str, values: Sequence[float] | Numbers, resamples: int = RESAMPLES) -> Score:
+    """The mean of a number that each example has, as a loss."""
+    rows = np.stack((np.asarray(values, np.float64), np.ones(len(values))), 1)
+    return resampled(name, rows, lambda sums: sums[:, 0] / sums[:, 1], resamples)
+
+
+def score_deviation(
+    name: str, values: Sequence[float] | Numbers, resamples: int = RESAMPLES
+) -> Score:
+    """The standard deviation of a number that each example has."""
+    x = np.asarray(values, np.float64)
+    centred = x - x.mean()
+    rows = np.stack((np.ones_like(x), centred, centred**2), 1)
+    return resampled(name, rows, _deviation, resamples)
+
+
+def _deviation(sums: Numbers) -> Numbers:
+    mean, square = (sums[:, 1:] / sums[:, :1]).T
+    found: Numbers = np.sqrt(np.maximum(square - mean**2, 0))
+    return found
 
 
 def resampled(name: str, rows: Numbers, formula: Formula, resamples: int = RESAMPLES) -> Score:

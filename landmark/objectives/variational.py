@@ -41,21 +41,18 @@ class VariationalObjective(Objective):
 
     def turns(self, batch: ImageBatch, step: int) -> Iterator[Turn]:
         noise = torch.randn(self._shape(batch), device=batch.images.device)
-        wrong, apart = self._bound(batch, noise)
+        wrong, apart = (part.sum() for part in self.parts(batch.images, noise))
         yield Turn(
             "model",
             wrong + apart,
             float(len(batch.labels)),
             {"reconstruction": wrong.detach(), "divergence": apart.detach()},
-            again=lambda: torch.stack(self._bound(batch, noise)).sum(),
+            again=lambda: torch.stack(self.parts(batch.images, noise)).sum(),
         )
 
     @torch.no_grad()
     def measure(self, batch: ImageBatch) -> Mapping[str, tuple[float, float]]:
-        """With the same noise each time: what differs is the model."""
-        fixed = torch.Generator().manual_seed(_VALIDATION_SEED)
-        noise = torch.randn(self._shape(batch), generator=fixed).to(batch.images.device)
-        wrong, apart = (float(part) for part in self._bound(batch, noise))
+        wrong, apart = (float(part.sum()) for part in self.fixed_parts(batch))
         weight = float(len(batch.labels))
         return {
             "loss": (wrong + apart, weight),
@@ -63,10 +60,17 @@ class VariationalObjective(Objective):
             "divergence": (apart, weight),
         }
 
+    @torch.no_grad()
+    def fixed_parts(self, batch: ImageBatch) -> tuple[Tensor, Tensor]:
+        """Both parts with the same noise each time: what differs is the model. (B,) each"""
+        fixed = torch.Generator().manual_seed(_VALIDATION_SEED)
+        noise = torch.randn(self._shape(batch), generator=fixed).to(batch.images.device)
+        return self.parts(batch.images, noise)
+
+    def parts(self, images: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
+        """Both parts of each image's negative bound. (B,) each"""
+        logits, mean, log_variance = self.model(images, noise)
+        return reconstruction(logits, images), divergence(mean, log_variance)
+
     def _shape(self, batch: ImageBatch) -> tuple[int, int]:
         return len(batch.labels), self.model.config.latent_size
-
-    def _bound(self, batch: ImageBatch, noise: Tensor) -> tuple[Tensor, Tensor]:
-        """Both parts of the negative bound, summed over images."""
-        logits, mean, log_variance = self.model(batch.images, noise)
-        return reconstruction(logits, batch.images).sum(), divergence(mean, log_variance).sum()

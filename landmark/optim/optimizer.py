@@ -38,6 +38,8 @@ MethodName = Literal[
     "muon",
     "lbfgs",
 ]
+SPARSE_METHODS = ("sgd", "momentum", "averaged-momentum", "nesterov", "adagrad")
+"""Those that take sparse gradients."""
 Share = Callable[[str], float]
 """The part of the learning rate that a parameter takes, by its name."""
 _Decay = Annotated[float, Field(ge=0, lt=1)]

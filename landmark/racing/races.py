@@ -6,7 +6,7 @@ default; what is not said of a problem is its recipe's.
 
 from dataclasses import dataclass, replace
 
-from landmark.tasks.bag_of_words.run import SPARSE_METHODS
+from landmark.optim.optimizer import SPARSE_METHODS
 
 SEARCH = (0.1, 0.3, 1.0, 3.0)
 _RECORDS, _VALIDATIONS = 50, 10  # of one training

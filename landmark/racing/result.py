@@ -102,6 +102,22 @@ class Standing:
         trained = {(finish.rate, finish.seed): finish for finish in (*self.search, *self.finishes)}
         return sum(finish.diverged_at is not None for finish in trained.values())
 
+    def line(self, width: int) -> str:
+        """A row of the table, whose names are that wide."""
+        low, high = self.band
+        band = f"{_number(low)} - {_number(high)}"
+        trained = len({(f.rate, f.seed) for f in (*self.search, *self.finishes)})
+        edge = {"low": "<", "high": ">", None: " "}[self.edge]
+        return (
+            f"{self.method:<{width}}{self.rate:>8g}{edge}{_number(self.loss):>11}{band:>24}"
+            f"{_number(self.train_loss):>11}{self.updates:>9,}{self.seconds:>9.1f}"
+            f"  {self.diverged} of {trained}"
+        )
+
+
+def _number(value: float) -> str:
+    return f"{value:.4g}" if math.isfinite(value) else "inf"
+
 
 @dataclasses.dataclass(frozen=True)
 class Result:
@@ -119,7 +135,7 @@ class Result:
         """The best first, by the median loss of validation."""
         return sorted(self.standings, key=lambda standing: standing.loss)
 
-    def as_record(self) -> dict[str, Any]:
+    def json(self) -> dict[str, Any]:
         """Plain values for JSON, medians and bands among them."""
         record = dataclasses.asdict(self)
         for values, standing in zip(record["standings"], self.standings, strict=True):
@@ -134,8 +150,20 @@ class Result:
         plain: dict[str, Any] = _finite(record)
         return plain
 
+    def lines(self) -> list[str]:
+        """A table, the best first."""
+        name = max(len(standing.method) for standing in self.standings) + 2
+        columns = f"{'rate':>9}{'loss':>11}{'band':>24}{'training':>11}{'updates':>9}{'seconds':>9}"
+        lines = [f"{'method':<{name}}{columns}  diverged"]
+        lines += [standing.line(name) for standing in self.ranked()]
+        if any(standing.edge for standing in self.standings):
+            lines.append(
+                "< and >: the smallest or largest rate tried was the best; --rates tries others."
+            )
+        return lines
+
     def save(self, path: Path) -> None:
-        replace_durably(path, json.dumps(self.as_record(), indent=1).encode())
+        replace_durably(path, json.dumps(self.json(), indent=1).encode())
 
 
 def read_result(folder: Path) -> Result:

@@ -1,4 +1,4 @@
-"""The command called in this process, and sentence pairs of a user's own."""
+"""Sentence pairs of a user's own, and trainings on them."""
 
 import os
 from collections.abc import Callable
@@ -7,57 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from landmark.cli.main import run
 from landmark.data.embedded import corpus
 from landmark.engine.run import Run
 
 PAIRS = 120
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a command left behind."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def lines(self) -> list[str]:
-        """What was printed, cut at newlines alone: a translation may hold other odd signs."""
-        *lines, rest = self.out.split("\n")
-        assert rest == "", "the last line is whole"
-        return lines
-
-
-@pytest.fixture
-def command(capsys) -> Callable[..., Answer]:
-    """Call `landmark` with these words."""
-
-    def call(*words: object) -> Answer:
-        capsys.readouterr()
-        code = run([str(word) for word in words])
-        captured = capsys.readouterr()
-        return Answer(code, captured.out, captured.err)
-
-    return call
-
-
-@pytest.fixture
-def mistake(command) -> Callable[..., str]:
-    """Call a command that must refuse, in one line; `worked`: progress may stand before it."""
-
-    def call(*words: object, worked: bool = False) -> str:
-        answer = command(*words)
-        assert answer.code == 2, answer
-        *before, last = answer.err.splitlines()
-        assert last.startswith("landmark: "), answer.err
-        assert not any("Traceback" in line or line.startswith("landmark: ") for line in before)
-        assert worked or not before, answer.err
-        assert worked or answer.out == ""
-        return last.removeprefix("landmark: ")
-
-    return call
 
 
 @pytest.fixture

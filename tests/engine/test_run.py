@@ -24,7 +24,7 @@ TENSORS = {"model.safetensors": {"a": torch.zeros(2)}}
 def run(tmp_path):
     """A run with a recipe and nothing else."""
     run = Run(tmp_path / "run")
-    run.write_recipe("task: gaussian\nseed: 1\n")
+    run.write_recipe("task: adversarial\nseed: 1\n")
     return run
 
 
@@ -52,7 +52,7 @@ def names(folder):
 
 
 def test_a_recipe_is_read_as_it_was_written_and_is_still_yaml(run):
-    assert run.read_recipe() == {"task": "gaussian", "seed": 1}
+    assert run.read_recipe() == {"task": "adversarial", "seed": 1}
     lines = (run.folder / "recipe.yaml").read_text().splitlines()
     assert re.fullmatch("# sha256: [0-9a-f]{64}", lines[-1])
 

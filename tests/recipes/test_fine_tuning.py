@@ -99,7 +99,7 @@ def test_a_run_that_cannot_be_begun_from_is_refused(own, tmp_path, setting, mess
 
 def test_another_tasks_run_is_refused(own, tmp_path):
     gaussian = train("gan-gaussian", tmp_path / "gan", ["trainer.max_steps=1", "threads=1"])
-    with pytest.raises(UserError, match="is a run of task 'gaussian'"):
+    with pytest.raises(UserError, match="is a run of task 'adversarial'"):
         train("translation", tmp_path / "run", [*own, f"init_from={gaussian.folder}"])
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps, UnidentifiedImageError
 
-from landmark.core.errors import UserError
+from landmark.core.errors import ItemError, UserError
 
 Pixels = NDArray[np.uint8]
 Fit = Literal["crop", "squeeze", "pad"]
@@ -31,7 +31,11 @@ _FORMATS = ("JPEG", "MPO", "PNG", "GIF", "BMP", "WEBP", "TIFF", "PPM", "JPEG2000
 warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)
 
 
-class BrokenImageError(UserError):
+Picture = str | Path | Pixels | Image.Image
+"""An image as it is given: a file, an image of Pillow's, or pixels (H, W) or (H, W, 1, 3 or 4)."""
+
+
+class BrokenImageError(ItemError):
     """An image that cannot be used: named, and skipped where the user allows it."""
 
 
@@ -68,9 +72,9 @@ def read_image(path: Path, fitting: Fitting) -> Pixels:
     try:
         content = path.read_bytes()
     except IsADirectoryError:
-        raise UserError(f"{path}: is a folder, not an image") from None
+        raise ItemError(f"{path}: is a folder, not an image") from None
     except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror}") from None
+        raise ItemError(f"{path}: cannot be read: {error.strerror}") from None
     return decode(content, str(path), fitting)
 
 
@@ -102,6 +106,20 @@ def fit_pixels(pixels: Pixels, fitting: Fitting) -> Pixels:
         return pixels.reshape(height, width, channels)
     flat = pixels[..., 0] if pixels.ndim == 3 and channels == 1 else pixels
     return _fitted(Image.fromarray(flat), fitting)
+
+
+def read_picture(image: Picture, fitting: Fitting) -> Pixels:
+    """An image however it is given, in the form asked for. (H, W, C)"""
+    if isinstance(image, (str, Path)):
+        return read_image(Path(image), fitting)
+    if isinstance(image, Image.Image):
+        image = np.asarray(image.convert("RGB"))
+    if not isinstance(image, np.ndarray):
+        raise UserError(
+            f"an image is a path, an array of pixels or an image of Pillow's, "
+            f"not {type(image).__name__}"
+        )
+    return read_pixels(image, fitting)
 
 
 def read_pixels(pixels: Pixels, fitting: Fitting) -> Pixels:

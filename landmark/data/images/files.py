@@ -97,6 +97,13 @@ def whole_source(path: Path) -> FileSource:
     return _labelled(collection, images, _root(collection, images))
 
 
+def unlabelled_source(path: Path) -> FileSource:
+    """All images of a folder or an archive, of whatever class."""
+    collection = open_collection(path)
+    files = [str(image) for image in _images(collection)]
+    return FileSource(collection, files, ["image"] * len(files), ("image",))
+
+
 def collection_splits(collection: Collection) -> dict[str, ImageSource]:
     """The splits of a collection, or all of it as `train`."""
     images = _images(collection)

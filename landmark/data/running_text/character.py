@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from landmark.core.errors import UserError
+from landmark.core.errors import ItemError, UserError
 from landmark.core.storage import write_durably
 from landmark.data.tokenizer import SubwordTokenizer
 
 CHARACTERS, FOREIGN = "characters", "foreign"
 
 
-class UnknownCharacterError(UserError):
+class UnknownCharacterError(ItemError):
     """A text holds a character that training never saw."""
 
     def __init__(self, character: str, offset: int, place: str = "") -> None:

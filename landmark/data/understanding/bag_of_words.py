@@ -97,10 +97,12 @@ class BagSamples:
 
     def collate(self, epoch: int, samples: Sequence[int]) -> BagBatch:
         chosen = np.asarray(samples, np.int64)
-        bags = [self.bags[number] for number in chosen]
-        starts = np.cumsum([0, *(len(bag) for bag in bags)])
-        return BagBatch(
-            words=torch.from_numpy(np.concatenate(bags)),
-            starts=torch.from_numpy(starts),
-            labels=torch.from_numpy(self.labels[chosen]),
-        )
+        words, starts = joined([self.bags[number] for number in chosen])
+        return BagBatch(words=words, starts=starts, labels=torch.from_numpy(self.labels[chosen]))
+
+
+def joined(bags: Sequence[Sequence[int] | NDArray[np.int64]]) -> tuple[Tensor, Tensor]:
+    """Bags one behind the other, and where each begins; the last is their length."""
+    starts = np.cumsum([0, *(len(bag) for bag in bags)])
+    words = np.concatenate([np.asarray(bag, np.int64) for bag in bags])
+    return torch.from_numpy(words), torch.from_numpy(starts)

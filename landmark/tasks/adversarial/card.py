@@ -1,11 +1,31 @@
-"""What there is for gaussian."""
+"""What there is for generative adversarial networks."""
 
-from landmark.tasks.card import Card
+from landmark.tasks.card import Card, Verb
 
 _HERE = "landmark.tasks.adversarial"
 
 CARD = Card(
-    name="gaussian",
+    name="adversarial",
     task=f"{_HERE}.run:TASK",
-    recipes=(f"{_HERE}.run",),
+    recipes=(f"{_HERE}.recipes",),
+    open=f"{_HERE}.pipeline:open_pipeline",
+    evaluate=Verb(
+        name="evaluate",
+        help="GANs: mean and standard deviation of samples beside the data's, their "
+        "Jensen-Shannon divergence, and how sure the discriminator is.",
+        run=f"{_HERE}.evaluation:evaluate",
+        options=f"{_HERE}.options:EvaluateOptions",
+        unit="samples",
+        done="drawn",
+    ),
+    verbs=(
+        Verb(
+            name="sample",
+            help="Draw samples from a GAN, a number a line.",
+            run=f"{_HERE}.verbs:sample",
+            options=f"{_HERE}.options:SampleOptions",
+            unit="samples",
+            done="drawn",
+        ),
+    ),
 )

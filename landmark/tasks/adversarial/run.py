@@ -10,39 +10,40 @@ from landmark.core.configuration import fingerprint, settings
 from landmark.data.loader import Loader
 from landmark.data.points import GaussianConfig, GaussianSamples
 from landmark.engine import distributed
-from landmark.engine.settings import TrainerConfig
 from landmark.engine.trainer import Report
 from landmark.models.adversarial.gan import GanConfig, Perceptron
 from landmark.objectives.adversarial import AdversarialObjective
-from landmark.optim.optimizer import OptimizerConfig
-from landmark.optim.schedule import ScheduleConfig
 from landmark.tasks.assembly import optimizers_for
-from landmark.tasks.catalog import System, add_system, recipe
 from landmark.tasks.fine_tuning import Origin
 from landmark.tasks.task import Assembly, RunConfig, Task
 
 
 @settings
-class GaussianRun(RunConfig):
+class AdversarialRun(RunConfig):
     """A complete adversarial training on points."""
 
-    task: Literal["gaussian"] = "gaussian"
+    task: Literal["adversarial"] = "adversarial"
     data: GaussianConfig = dataclasses.field(default_factory=GaussianConfig)
     model: GanConfig = dataclasses.field(default_factory=GanConfig)
 
 
 def prepare(
-    config: GaussianRun, folder: Path, report: Report, origin: Origin | None = None
-) -> GaussianRun:
+    config: AdversarialRun, folder: Path, report: Report, origin: Origin | None = None
+) -> AdversarialRun:
     """Points are drawn as they are needed: nothing to prepare."""
     return config
 
 
-def assemble(config: GaussianRun, folder: Path, device: torch.device) -> Assembly:
-    torch.manual_seed(config.seed)
+def build_players(config: AdversarialRun) -> tuple[Perceptron, Perceptron]:
+    """The generator and the discriminator of a configuration."""
     hidden, noise = config.model.hidden_size, config.data.noise_size
-    generator = Perceptron(noise, hidden, 1).to(device)
-    discriminator = Perceptron(1, hidden, 1).to(device)
+    return Perceptron(noise, hidden, 1), Perceptron(1, hidden, 1)
+
+
+def assemble(config: AdversarialRun, folder: Path, device: torch.device) -> Assembly:
+    """Both players, objective, optimisers and loaders."""
+    torch.manual_seed(config.seed)
+    generator, discriminator = (player.to(device) for player in build_players(config))
 
     def loader(seed: int, batches: int, accumulate: int) -> Loader:
         data = dataclasses.replace(config.data, batches=batches)
@@ -63,32 +64,9 @@ def assemble(config: GaussianRun, folder: Path, device: torch.device) -> Assembl
 
 
 TASK = Task(
-    "gaussian",
-    GaussianRun,
+    "adversarial",
+    AdversarialRun,
     lambda config: fingerprint(dataclasses.asdict(config.data)),
     prepare,
     assemble,
 )
-add_system(
-    System(
-        "gan", "Goodfellow et al., Generative Adversarial Nets, arXiv 1406.2661", 2014, "generation"
-    )
-)
-
-
-@recipe(
-    "gan-gaussian", system="gan", summary="two players on a Gaussian: the smallest GAN, seconds"
-)
-def gan_gaussian() -> GaussianRun:
-    return GaussianRun(
-        optimizer=OptimizerConfig(betas=(0.5, 0.999), epsilon=1e-8),
-        schedule=ScheduleConfig(name="cosine", rate=2e-3, warmup_steps=0),
-        trainer=TrainerConfig(
-            max_steps=2000,
-            log_every=100,
-            validate_every=200,
-            checkpoint_every=1000,
-            monitor="distance_from_half",
-            ema_decay=0.99,
-        ),
-    )

@@ -1,11 +1,66 @@
-"""What there is for autoencoding."""
+"""What there is for autoencoders."""
 
-from landmark.tasks.card import Card
+from landmark.tasks.card import Card, Product, Verb
 
 _HERE = "landmark.tasks.autoencoding"
 
 CARD = Card(
     name="autoencoding",
     task=f"{_HERE}.run:TASK",
-    recipes=(f"{_HERE}.run",),
+    recipes=(f"{_HERE}.recipes",),
+    data_options="landmark.tasks.image_options:ImageDataOptions",
+    open=f"{_HERE}.pipeline:open_pipeline",
+    evaluate=Verb(
+        name="evaluate",
+        help="Autoencoders: the negative ELBO of images, its reconstruction and its KL term.",
+        run=f"{_HERE}.evaluation:evaluate",
+        options=f"{_HERE}.options:EvaluateOptions",
+        check=f"{_HERE}.evaluation:check",
+        products=(
+            Product(
+                "reconstructions",
+                "Write images of the first set with their reconstructions to this .png file.",
+                f"{_HERE}.evaluation:write_reconstructions",
+                suffixes=(".png",),
+            ),
+        ),
+        unit="images",
+        done="evaluated",
+    ),
+    verbs=(
+        Verb(
+            name="sample",
+            help="Draw images from a variational autoencoder.",
+            run=f"{_HERE}.verbs:sample",
+            options=f"{_HERE}.options:SampleOptions",
+            products=(
+                Product(
+                    "output",
+                    "Write the images as a grid to this .png file.",
+                    f"{_HERE}.verbs:write_grid",
+                    suffixes=(".png",),
+                    replaces_output=True,
+                ),
+            ),
+            unit="images",
+            done="drawn",
+        ),
+        Verb(
+            name="reconstruct",
+            help="Encode images and decode them again with an autoencoder.",
+            run=f"{_HERE}.verbs:reconstruct",
+            takes="images",
+            products=(
+                Product(
+                    "output",
+                    "Write the images with their reconstructions to this .png file.",
+                    f"{_HERE}.verbs:write_reconstructed",
+                    suffixes=(".png",),
+                    replaces_output=True,
+                ),
+            ),
+            unit="images",
+            done="reconstructed",
+        ),
+    ),
 )

@@ -1,4 +1,4 @@
-"""The autoencoder of Adam's paper, on which bias correction is tried: its run and its recipe."""
+"""A variational autoencoder of images: its configuration, and how a run is put together."""
 
 import dataclasses
 import math
@@ -12,14 +12,12 @@ from landmark.data.images.augment import AugmentConfig
 from landmark.data.images.corpus import ImageDataConfig, data_digest, open_split, prepare_images
 from landmark.data.images.form import FILE, ImageForm
 from landmark.data.images.samples import ImageBatchConfig, ImageSamples
-from landmark.engine.settings import TrainerConfig, resolve_epochs
+from landmark.engine.settings import resolve_epochs
 from landmark.engine.trainer import Report
 from landmark.models.autoencoder import AutoencoderConfig, VariationalAutoencoder
 from landmark.objectives.variational import VariationalObjective
 from landmark.tasks.assembly import assemble_one
-from landmark.tasks.catalog import recipe
 from landmark.tasks.fine_tuning import Origin
-from landmark.tasks.image_classification.adam import CONSTANT, adam
 from landmark.tasks.task import Assembly, RunConfig, Task
 
 
@@ -37,6 +35,9 @@ def prepare(
     config: AutoencodingRun, folder: Path, report: Report, origin: Origin | None = None
 ) -> AutoencodingRun:
     """Images into the run folder, of numbers from 0 to 1: probabilities of a Bernoulli."""
+    if config.data.corpus == "files" and config.data.size is None:
+        data = dataclasses.replace(config.data, size=config.model.image_size)
+        config = dataclasses.replace(config, data=data)
     form, images, valid_images = prepare_images(config.data, folder, report)
     ones = (1.0,) * form.channels
     form = dataclasses.replace(form, mean=(0.0,) * form.channels, deviation=ones)
@@ -44,7 +45,9 @@ def prepare(
     batches = math.ceil(images / config.batches.size)
     trainer = resolve_epochs(config.trainer, batches)
     counts = {"images": images, "valid_images": valid_images, "batches": batches}
-    report({"kind": "data", **counts, "max_steps": trainer.max_steps})
+    summary = f"{images:,} images to train on, {valid_images:,} to validate"
+    summary += f"; {batches:,} updates a pass"
+    report({"kind": "data", **counts, "max_steps": trainer.max_steps, "summary": summary})
     return dataclasses.replace(
         config,
         model=dataclasses.replace(config.model, channels=form.channels),
@@ -80,24 +83,5 @@ TASK = Task(
     assemble,
     prepared=(FILE, "data"),
     assets=(FILE,),
-    resolved=("model.channels", "trainer.max_steps"),
+    resolved=("data.size", "model.channels", "trainer.max_steps"),
 )
-
-
-@recipe("race-vae", system="adam", summary="a variational autoencoder on MNIST: figure 4")
-def race_vae() -> AutoencodingRun:
-    """588 updates a pass, of a hundred images as in Kingma and Welling 2013."""
-    return AutoencodingRun(
-        data=ImageDataConfig(corpus="mnist", validation=0.02),
-        optimizer=adam(),
-        schedule=CONSTANT,
-        batches=ImageBatchConfig(size=100),
-        trainer=TrainerConfig(
-            epochs=100,
-            log_every=118,
-            validate_every=588,
-            checkpoint_every=588,
-            keep_last=1,
-            monitor="loss",
-        ),
-    )

@@ -1,11 +1,33 @@
-"""What there is for bag of words."""
+"""What there is for bags of words."""
 
-from landmark.tasks.card import Card
+from landmark.tasks.card import Card, Verb
 
 _HERE = "landmark.tasks.bag_of_words"
+_TEXTS = "landmark.tasks.labelled_texts"
 
 CARD = Card(
     name="bag-of-words",
     task=f"{_HERE}.run:TASK",
-    recipes=(f"{_HERE}.run",),
+    recipes=(f"{_HERE}.recipes",),
+    open=f"{_HERE}.pipeline:open_pipeline",
+    evaluate=Verb(
+        name="evaluate",
+        help="Texts as bags of words: accuracy, F1, Matthews' correlation and loss.",
+        run=f"{_TEXTS}.verbs:evaluate",
+        options=f"{_TEXTS}.options:EvaluateOptions",
+        check=f"{_TEXTS}.verbs:check_sets",
+        unit="examples",
+        done="read",
+    ),
+    verbs=(
+        Verb(
+            name="predict",
+            help="Label texts by the words that they have.",
+            run=f"{_TEXTS}.verbs:predict",
+            takes="texts",
+            read=f"{_TEXTS}.verbs:read",
+            unit="examples",
+            done="answered",
+        ),
+    ),
 )

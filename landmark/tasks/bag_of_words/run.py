@@ -1,4 +1,4 @@
-"""Logistic regression on bags of words: its run, and Adam's race on sparse features."""
+"""Logistic regression on bags of words: its configuration, and how a run is put together."""
 
 import dataclasses
 import math
@@ -19,18 +19,14 @@ from landmark.data.understanding.corpus import (
     prepare_examples,
 )
 from landmark.data.understanding.example import LabeledText
-from landmark.engine.settings import TrainerConfig, resolve_epochs
+from landmark.engine.settings import resolve_epochs
 from landmark.engine.trainer import Report
 from landmark.models.bag_of_words import BagOfWords, BagOfWordsConfig
 from landmark.objectives.bag_of_words import BagOfWordsObjective
+from landmark.optim.optimizer import SPARSE_METHODS
 from landmark.tasks.assembly import assemble_one
-from landmark.tasks.catalog import recipe
 from landmark.tasks.fine_tuning import Origin
-from landmark.tasks.image_classification.adam import FALLING, adam
 from landmark.tasks.task import Assembly, RunConfig, Task
-
-SPARSE_METHODS = ("sgd", "momentum", "averaged-momentum", "nesterov", "adagrad")
-"""Those that take sparse gradients."""
 
 
 @settings
@@ -76,7 +72,9 @@ def prepare(
     batches = math.ceil(examples / config.batches.size)
     trainer = resolve_epochs(config.trainer, batches)
     counts = {"examples": examples, "valid_examples": valid_examples, "batches": batches}
-    report({"kind": "data", **counts, "max_steps": trainer.max_steps})
+    summary = f"{examples:,} examples to train on, {valid_examples:,} to validate"
+    summary += f"; {batches:,} updates a pass"
+    report({"kind": "data", **counts, "max_steps": trainer.max_steps, "summary": summary})
     return dataclasses.replace(
         config,
         model=dataclasses.replace(config.model, vocab_size=len(words), classes=classes),
@@ -118,25 +116,3 @@ TASK = Task(
     assets=(FILE, "labels.json"),
     resolved=("model.vocab_size", "model.classes", "trainer.max_steps"),
 )
-
-
-@recipe(
-    "race-bag-of-words",
-    system="adam",
-    summary="logistic regression on the words of SST-2, which stands in for IMDB: figure 1",
-)
-def race_bag_of_words() -> BagOfWordsRun:
-    return BagOfWordsRun(
-        data=TaskConfig(corpus="sst2", text="sentence"),
-        optimizer=adam(),
-        schedule=FALLING,
-        trainer=TrainerConfig(
-            epochs=45,
-            log_every=100,
-            validate_every=500,
-            checkpoint_every=500,
-            keep_last=1,
-            monitor="accuracy",
-            higher_is_better=True,
-        ),
-    )

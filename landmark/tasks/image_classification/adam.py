@@ -1,7 +1,6 @@
 """Images of Adam's paper: logistic regression and dense layers on MNIST, convolutions on CIFAR.
 
-Lengths and batches are the paper's. The rate is constant but for logistic regression, where it
-falls as 1 / sqrt(t). How strong L2 is the paper does not say.
+Lengths and batches are the paper's.
 """
 
 from landmark.data.images.corpus import ImageDataConfig
@@ -10,21 +9,10 @@ from landmark.engine.settings import TrainerConfig
 from landmark.models.convolutional.plain import PlainConfig
 from landmark.models.dense import DenseConfig
 from landmark.models.vision import VisionConfig
-from landmark.optim.optimizer import OptimizerConfig
+from landmark.optim.adam_paper import CONSTANT, FALLING, adam
 from landmark.optim.schedule import ScheduleConfig
 from landmark.tasks.catalog import recipe
 from landmark.tasks.image_classification.run import ImageClassificationRun
-
-FALLING = ScheduleConfig(name="inverse-sqrt", rate=1e-3, warmup_steps=0)
-"""alpha / sqrt(t): section 6.1."""
-CONSTANT = ScheduleConfig(name="constant", rate=1e-3, warmup_steps=0)
-
-
-def adam(weight_decay: float = 0.0) -> OptimizerConfig:
-    """Adam as its paper has it, on the cost with L2 or without."""
-    return OptimizerConfig(
-        name="adam", betas=(0.9, 0.999), epsilon=1e-8, weight_decay=weight_decay, decay="all"
-    )
 
 
 def _trainer(passes: int, epochs: float) -> TrainerConfig:

@@ -15,7 +15,7 @@ CARD = Card(
         f"{_HERE}.adam",
         f"{_HERE}.adam_networks",
     ),
-    data_options=f"{_HERE}.options:DataOptions",
+    data_options="landmark.tasks.image_options:ImageDataOptions",
     open=f"{_HERE}.pipeline:open_pipeline",
     open_options=f"{_HERE}.options:ImageOpenOptions",
     evaluate=Verb(

@@ -10,20 +10,6 @@ from landmark.tasks.card import OpenOptions
 
 
 @settings
-class DataOptions:
-    """Images of one's own to train on."""
-
-    data: Path | None = None
-    """Your images: a folder (.zip, .tar) with a folder a class, or idx files."""
-    strict: bool = False
-    """Stop at the first unreadable image."""
-
-    def overrides(self) -> dict[str, Any]:
-        given = {"data.folder": str(self.data), "data.corpus": "files"} if self.data else {}
-        return given | ({"data.strict": True} if self.strict else {})
-
-
-@settings
 class ImageOpenOptions(OpenOptions):
     """How a run on images is opened."""
 

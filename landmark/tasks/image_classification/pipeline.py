@@ -10,13 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from PIL import Image
 from torch import Tensor
 
 from landmark.core.errors import UserError
 from landmark.core.runtime import choose_device
 from landmark.data.images.corpus import image_splits, open_split, read_source
-from landmark.data.images.decoding import Pixels, read_image, read_pixels
+from landmark.data.images.decoding import Picture, Pixels, read_picture
 from landmark.data.images.files import file_splits
 from landmark.data.images.form import FILE, ImageForm
 from landmark.data.images.reading import Broken, readable, report_broken, warn
@@ -38,8 +37,6 @@ from landmark.tasks.image_classification.options import ImageOpenOptions
 from landmark.tasks.image_classification.run import ImageClassificationRun
 from landmark.tasks.training import check_assets
 
-Picture = str | Path | Pixels | Image.Image
-"""An image as it is given: a file, an image of Pillow's, or pixels (H, W) or (H, W, 1, 3 or 4)."""
 Count = Callable[[int], None]
 _TOGETHER = 64  # images read at a time
 
@@ -197,12 +194,7 @@ class ClassificationPipeline:
 
     def read(self, image: Picture) -> Pixels:
         """An image in the form that the network was trained on. (H, W, C)"""
-        if isinstance(image, np.ndarray):
-            return read_pixels(image, self.form.fitting)
-        if not isinstance(image, (str, Path)):
-            image = pixels_of(image)
-            return read_pixels(image, self.form.fitting)
-        return read_image(Path(image), self.form.fitting)
+        return read_picture(image, self.form.fitting)
 
     @property
     def has_images(self) -> bool:
@@ -270,16 +262,6 @@ class ClassificationPipeline:
 def _parts(count: int) -> Iterator[range]:
     for start in range(0, count, _TOGETHER):
         yield range(start, min(start + _TOGETHER, count))
-
-
-def pixels_of(image: Any) -> Pixels:
-    """The pixels of an image of Pillow's."""
-    if not isinstance(image, Image.Image):
-        raise UserError(
-            f"an image is a path, an array of pixels or an image of Pillow's, "
-            f"not {type(image).__name__}"
-        )
-    return np.asarray(image.convert("RGB"))
 
 
 def _name(image: Picture) -> str:

@@ -1,12 +1,43 @@
 """What there is for understanding."""
 
-from landmark.tasks.card import Card
+from landmark.tasks.card import Card, Verb
 
 _HERE = "landmark.tasks.understanding"
+_TEXTS = "landmark.tasks.labelled_texts"
 
 CARD = Card(
     name="understanding",
     task=f"{_HERE}.run:TASK",
-    recipes=(f"{_HERE}.run",),
+    recipes=(f"{_HERE}.recipes",),
+    open=f"{_HERE}.pipeline:open_pipeline",
+    evaluate=Verb(
+        name="evaluate",
+        help="Labels, numbers, tags and answers: by what their tasks are scored by.",
+        run=f"{_TEXTS}.verbs:evaluate",
+        options=f"{_TEXTS}.options:EvaluateOptions",
+        check=f"{_TEXTS}.verbs:check_sets",
+        unit="examples",
+        done="read",
+    ),
+    verbs=(
+        Verb(
+            name="predict",
+            help="Label texts, tag words or answer questions. Pairs are given in twos; a text and "
+            "its choices; a question and its context. --file reads the training format.",
+            run=f"{_TEXTS}.verbs:predict",
+            takes="texts",
+            read=f"{_TEXTS}.verbs:read",
+            unit="examples",
+            done="answered",
+        ),
+    ),
+    exports={
+        "hf": Verb(
+            name="hf",
+            help="A folder that Hugging Face's transformers loads.",
+            run=f"{_HERE}.huggingface:export_understander",
+            options="landmark.tasks.card:ExportOptions",
+        )
+    },
     begins_from=("masked-language-model", "language-model"),
 )

@@ -1,4 +1,4 @@
-"""Fine-tuning for understanding: its configuration, its recipes, and how a run is put together."""
+"""Fine-tuning for understanding: its configuration, and how a run is put together."""
 
 import dataclasses
 import math
@@ -20,16 +20,12 @@ from landmark.data.understanding.corpus import (
 from landmark.data.understanding.encoding import Reader, marks_of
 from landmark.data.understanding.example import Example
 from landmark.data.understanding.samples import ExampleBatchConfig, ExampleSamples
-from landmark.engine.settings import TrainerConfig, resolve_epochs
+from landmark.engine.settings import resolve_epochs
 from landmark.engine.trainer import Report
 from landmark.models.transformer.bert import BERTConfig
-from landmark.models.transformer.gpt import GPTConfig
 from landmark.models.understanding import BodyConfig, Understander, rate_share
 from landmark.objectives.understanding import UnderstandingConfig, UnderstandingObjective
-from landmark.optim.optimizer import OptimizerConfig
-from landmark.optim.schedule import ScheduleConfig
 from landmark.tasks.assembly import assemble_one
-from landmark.tasks.catalog import recipe
 from landmark.tasks.fine_tuning import INITIAL, Origin
 from landmark.tasks.task import Assembly, RunConfig, Task
 from landmark.tasks.understanding.pretrained import (
@@ -113,7 +109,10 @@ def prepare(
     batches = math.ceil(examples / config.batches.size)
     config = _timed(config, batches)
     counts = {"examples": examples, "valid_examples": valid_examples, "batches": batches}
-    report({"kind": "data", **counts, "max_steps": config.trainer.max_steps})
+    summary = f"{examples:,} examples to train on, {valid_examples:,} to validate"
+    summary += f"; {batches:,} updates a pass"
+    steps = config.trainer.max_steps
+    report({"kind": "data", **counts, "max_steps": steps, "summary": summary})
     if config.init == "weights":
         save_body(config, origin, folder)
     return config
@@ -213,99 +212,3 @@ TASK = Task(
         "schedule.warmup_steps",
     ),
 )
-
-_EPOCHS = {"sst2": 2.0, "cola": 4.0, "mrpc": 6.0}
-_MONITORED = {"sst2": "accuracy", "cola": "matthews", "mrpc": "f1"}
-
-
-def _fine_tuning(
-    data: TaskConfig,
-    model: BodyConfig,
-    rate: float,
-    epochs: float,
-    monitor: str,
-    auxiliary: float = 0.0,
-) -> UnderstandingRun:
-    """Adam with a short warm-up and then down to nothing, as both papers have it."""
-    return UnderstandingRun(
-        data=data,
-        model=model,
-        objective=UnderstandingConfig(auxiliary=auxiliary),
-        optimizer=OptimizerConfig(
-            name="adamw", betas=(0.9, 0.999), epsilon=1e-8, weight_decay=0.01, decay="matrices"
-        ),
-        schedule=ScheduleConfig(name="cosine", rate=rate, warmup_steps=200),
-        trainer=TrainerConfig(
-            epochs=epochs,
-            log_every=50,
-            validate_every=200,
-            checkpoint_every=200,
-            keep_last=1,
-            clip_norm=1.0,
-            monitor=monitor,
-            higher_is_better=monitor != "loss",
-            patience=8,
-        ),
-    )
-
-
-def _public(name: Literal["sst2", "cola", "mrpc"], is_bert: bool) -> UnderstandingRun:
-    is_pair = name == "mrpc"
-    first = "sentence" if name == "sst2" else "text"
-    data = TaskConfig(
-        corpus=name, text=first, text2="text2" if is_pair else None, both_ways=is_pair
-    )
-    model: BodyConfig = BERTConfig(dropout=0.1, attention_dropout=0.0)
-    if not is_bert:
-        model = GPTConfig(dropout=0.1, attention_dropout=0.0)
-    auxiliary = 0.0 if is_bert else 0.5
-    return _fine_tuning(data, model, 3e-4, _EPOCHS[name], _MONITORED[name], auxiliary)
-
-
-@recipe("bert-sst2", system="bert", summary="good or bad film? whole sentences held out")
-def bert_sst2() -> UnderstandingRun:
-    """Phrases stand in one another, so a pass over them is many over the sentences: it is soon
-    learnt by heart. One pass, more dropout and averaged weights hold that off.
-    """
-    run = _public("sst2", is_bert=True)
-    return dataclasses.replace(
-        run,
-        model=dataclasses.replace(run.model, dropout=0.3),
-        fine_tuning=FineTuningConfig(head_dropout=0.3),
-        trainer=dataclasses.replace(run.trainer, epochs=1.0, ema_decay=0.995),
-    )
-
-
-@recipe("bert-cola", system="bert", summary="is this sentence acceptable English?")
-def bert_cola() -> UnderstandingRun:
-    return _public("cola", is_bert=True)
-
-
-@recipe("bert-mrpc", system="bert", summary="do two sentences say the same?")
-def bert_mrpc() -> UnderstandingRun:
-    return _public("mrpc", is_bert=True)
-
-
-@recipe("gpt-sst2", system="gpt", summary="good or bad film? by a GPT that still predicts")
-def gpt_sst2() -> UnderstandingRun:
-    return _public("sst2", is_bert=False)
-
-
-@recipe("gpt-cola", system="gpt", summary="acceptable English? by a GPT that still predicts")
-def gpt_cola() -> UnderstandingRun:
-    return _public("cola", is_bert=False)
-
-
-@recipe("gpt-mrpc", system="gpt", summary="the same said twice? by a GPT, both ways round")
-def gpt_mrpc() -> UnderstandingRun:
-    return _public("mrpc", is_bert=False)
-
-
-@recipe(
-    "understanding",
-    system="bert",
-    summary="your own labelled texts (data.train), with --init-from a pretrained run",
-)
-def understanding() -> UnderstandingRun:
-    model = BERTConfig(dropout=0.1, attention_dropout=0.0)
-    return _fine_tuning(TaskConfig(), model, 3e-4, 3.0, "loss")

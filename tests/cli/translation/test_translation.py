@@ -264,7 +264,7 @@ def test_a_run_without_checkpoints_says_so(mistake, copied):
 def test_a_run_of_another_task_says_so(mistake, command, tmp_path):
     settings = ["trainer.max_steps=1", "data.batch_size=4"]
     assert command("train", "gan-gaussian", *settings, "--run", tmp_path / "gan").code == 0
-    assert "is a run of task 'gaussian'" in mistake("translate", tmp_path / "gan", DOG)
+    assert "is a run of task 'adversarial'" in mistake("translate", tmp_path / "gan", DOG)
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "manifest.json"])

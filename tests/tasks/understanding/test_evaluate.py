@@ -3,11 +3,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from landmark.cli.understanding.evaluation import evaluate_understanding
 from landmark.core.errors import UserError
 from landmark.data.understanding.example import LabeledText
 from landmark.data.understanding.public import GLUE_DEV
-from landmark.tasks.understanding.pipeline import Evaluation
+from landmark.engine.run import Run
+from landmark.tasks.labelled_texts.options import EvaluateOptions
+from landmark.tasks.labelled_texts.records import Evaluation
+from landmark.tasks.labelled_texts.verbs import evaluate
 
 
 def test_a_run_is_scored_with_intervals(command, fine_tuned):
@@ -17,8 +19,10 @@ def test_a_run_is_scored_with_intervals(command, fine_tuned):
     header, row = answer.lines
     assert header.split() == ["set", "examples", "accuracy", "f1", "matthews"]
     assert row.startswith(str(table))
-    found = json.loads(command("evaluate", run, "--json").out)
-    (only,) = found["sets"]
+    answer = command("evaluate", run, "--json")
+    (only,) = [json.loads(line) for line in answer.lines]
+    assert "note: the run has no test split" in answer.err
+    assert (only["run"], only["checkpoint"]) == (str(run), Run(run).find_checkpoint().name)
     assert (only["name"], only["examples"], only["leakage"]) == ("valid", 4, None)
     accuracy = only["scores"][0]
     assert accuracy["name"] == "accuracy"
@@ -30,8 +34,7 @@ def test_a_run_is_scored_with_intervals(command, fine_tuned):
     [
         (["evaluate", "--split", "test"], "have no split 'test': give --file"),
         (["evaluate", "--split", "valid", "--file", "x"], "give --split or --file, not both"),
-        (["evaluate", "--beam", "4"], "--beam: is for translators"),
-        (["evaluate", "--source", "x"], "--source: is for translators"),
+        (["evaluate", "--ten-crop"], "--ten-crop does not fit"),
     ],
 )
 def test_a_mistake_is_answered_in_one_line(mistake, fine_tuned, words, message):
@@ -63,6 +66,7 @@ class Sst2Pipeline:
 
     config = SimpleNamespace(data=SimpleNamespace(corpus="sst2"))
     checkpoint = SimpleNamespace(name="step-1")
+    run = SimpleNamespace(folder="run")
 
     def __init__(self, splits, downloads):
         self.splits, self.downloads = splits, downloads
@@ -84,21 +88,20 @@ class Sst2Pipeline:
         (["test", "dev"], True, "the folder that LANDMARK_DATA names has no glue-sst2"),
     ],
 )
-def test_sst2_is_scored_on_glues_development_set_or_says_that_it_is_not(
-    monkeypatch, capsys, splits, downloads, said
-):
+def test_sst2_is_scored_on_glues_development_set_or_says_that_it_is_not(splits, downloads, said):
+    notes = []
     pipeline = Sst2Pipeline(splits, downloads)
-    monkeypatch.setattr("landmark.tasks.loading.load", lambda *words, **options: pipeline)
-    evaluate_understanding("run", None, None, 0, False, None, "cpu")
-    out, err = capsys.readouterr()
-    assert "test: what test is\n" in out
-    assert (f"{GLUE_DEV}: what" in out) == (said is None)
-    note = f"note: not scored on GLUE's development set (--split {GLUE_DEV}): {said}\n"
-    assert (note in err) == (said is not None)
+    found = list(evaluate(pipeline, (), EvaluateOptions(bootstrap=0), notes.append))
+    lines = [line for record in found for line in record.lines()]
+    assert "test: what test is" in lines
+    assert sum(line.startswith("set ") for line in lines) == 1
+    assert (f"{GLUE_DEV}: what {GLUE_DEV} is" in lines) == (said is None)
+    note = f"note: not scored on GLUE's development set (--split {GLUE_DEV}): {said}"
+    assert (note in [record["text"] for record in notes]) == (said is not None)
 
 
-def test_glues_development_set_that_was_asked_for_must_be_there(monkeypatch):
+def test_glues_development_set_that_was_asked_for_must_be_there():
     pipeline = Sst2Pipeline(["test"], downloads=False)
-    monkeypatch.setattr("landmark.tasks.loading.load", lambda *words, **options: pipeline)
+    options = EvaluateOptions(split=(GLUE_DEV,))
     with pytest.raises(UserError, match="could not be downloaded"):
-        evaluate_understanding("run", [GLUE_DEV], None, 0, False, None, "cpu")
+        list(evaluate(pipeline, (), options, lambda record: None))

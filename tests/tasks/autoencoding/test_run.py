@@ -1,30 +1,18 @@
 import landmark
 from landmark.data.images.form import ImageForm
 from landmark.data.loader import Place
+from landmark.engine.run import Run
 from landmark.tasks.autoencoding.run import assemble
 from landmark.tasks.training import load_config
 
-SMALL = [
-    "data.corpus=digits",
-    "model.image_size=8",
-    "model.hidden_size=30",
-    "model.latent_size=5",
-    "trainer.max_steps=120",
-    "trainer.log_every=20",
-    "trainer.validate_every=60",
-    "trainer.checkpoint_every=120",
-    "threads=1",
-    "device=cpu",
-]
 
-
-def test_an_autoencoder_learns_the_digits_of_numbers_from_0_to_1(tmp_path):
-    run = landmark.train("race-vae", tmp_path / "run", SMALL)
+def test_an_autoencoder_learns_the_digits_of_numbers_from_0_to_1(autoencoder):
+    run = Run(autoencoder)
     log = run.read_log()
     first, last = (
         next(r for r in records if r["kind"] == "valid") for records in (log, list(reversed(log)))
     )
-    assert (first["step"], last["step"]) == (60, 120)
+    assert (first["step"], last["step"]) == (200, 400)
     assert last["loss"] < first["loss"] < 64 * 0.6932 + 20  # below a coin's toss for each pixel
     assert abs(last["loss"] - last["reconstruction"] - last["divergence"]) < 1e-6
     form = ImageForm.load(run.folder / "classes.json")
@@ -36,8 +24,17 @@ def test_an_autoencoder_learns_the_digits_of_numbers_from_0_to_1(tmp_path):
     assert batch.images.shape[1:] == (1, 8, 8)
 
 
-def test_a_pass_over_the_images_ends_it(tmp_path):
-    settings = [s for s in SMALL if not s.startswith("trainer.max_steps")]
+def test_a_pass_over_the_images_ends_it(tmp_path, small):
+    settings = [s for s in small if not s.startswith("trainer.max_steps")]
     run = landmark.train("race-vae", tmp_path / "run", [*settings, "trainer.epochs=0.5"])
     data, end = run.read_log()[0], run.read_log()[-1]
     assert end["step"] == data["max_steps"] == -(-data["batches"] // 2)
+
+
+def test_images_of_ones_own_are_scaled_to_what_the_network_reads(tmp_path, small, digit_files):
+    steps = ["trainer.max_steps=2", "trainer.validate_every=2", "trainer.checkpoint_every=2"]
+    own = [s for s in small if not s.startswith(("trainer.", "data."))]
+    folder = ["data.corpus=files", f"data.folder={digit_files}", "data.validation=0.2"]
+    run = landmark.train("race-vae", tmp_path / "run", [*own, *folder, *steps])
+    assert load_config(run).data.size == 8  # the files are of 20 x 20
+    assert load_config(run).model.channels == 3

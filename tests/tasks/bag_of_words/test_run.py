@@ -11,20 +11,6 @@ from landmark.core.errors import UserError
 from landmark.engine.checkpoint import load_tensors
 from landmark.tasks.training import resolve
 
-WORDS = ["good", "bad", "fine", "dull", "film", "story", "very", "not", "a", "the"]
-
-
-@pytest.fixture
-def texts(tmp_path):
-    """Forty sentences; those with a good word are good."""
-    rows = []
-    for number in range(40):
-        chosen = [WORDS[(number * step + shift) % 10] for step, shift in ((1, 0), (3, 1), (7, 5))]
-        rows.append((" ".join(chosen), "good" if set(chosen) & {"good", "fine"} else "bad"))
-    file = tmp_path / "texts.tsv"
-    file.write_text("text\tlabel\n" + "".join(f"{text}\t{label}\n" for text, label in rows))
-    return file, rows
-
 
 def train(texts, folder, *settings):
     given = [

@@ -160,6 +160,35 @@ def test_choices_words_and_questions_are_answered(pipelines):
     assert 0 < found.probability <= 1
 
 
+def test_python_may_give_texts_or_tuples_of_texts(pipelines):
+    pipeline = pipelines["classification"]
+    made = pipeline.predict(pipeline.examples_of(["the good film", "a bad book"]))
+    assert pipeline.predict(["the good film", "a bad book"]) == made
+    assert [one.answer for one in pipeline.predict("the good film")] == ["yes"]
+    assert [one.answer for one in pipeline.predict([("a bad book",)])] == ["no"]
+    span, choice = pipelines["span"], pipelines["choice"]
+    assert span.predict([("very", "the man hates a film")])[0].answer == "hates"
+    two = choice.predict([("the man", "hates a film", "likes a film")] * 2)
+    assert [one.answer for one in two] == ["likes a film"] * 2
+    assert pipeline.predict([]) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "message"),
+    [
+        ("classification", [None], "text 1: is NoneType: give a text"),
+        ("classification", ["a", 3], "text 2: is int: give a text"),
+        ("classification", 3, "predict takes a list of texts, not int"),
+        ("classification", [("a", None)], "text 1: is no text but NoneType"),
+        ("classification", [("a", "b")], "reads one text at a time, but 2 are given"),
+        ("span", [LabeledText("", ("a",))], "is LabeledText: give a text"),
+    ],
+)
+def test_what_is_no_example_is_a_users_error(pipelines, kind, given, message):
+    with pytest.raises(UserError, match=message):
+        pipelines[kind].predict(given)
+
+
 @pytest.mark.parametrize(
     ("kind", "texts", "message"),
     [

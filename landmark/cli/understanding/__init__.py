@@ -1,1 +1,0 @@
-"""Commands for runs that understand: predictions, and their evaluation."""

@@ -1,0 +1,31 @@
+"""What `landmark sample` does with a GAN."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from landmark.tasks.adversarial.options import SampleOptions
+from landmark.tasks.adversarial.pipeline import AdversarialPipeline
+from landmark.tasks.card import Report, Result
+
+
+@dataclass(frozen=True)
+class Sample(Result):
+    """A point that was drawn."""
+
+    number: int
+    value: float
+
+    def json(self) -> dict[str, Any]:
+        return {"sample": self.number, "value": self.value}
+
+    def lines(self) -> list[str]:
+        return [f"{self.value:.6g}"]
+
+
+def sample(
+    pipeline: AdversarialPipeline, blocks: Iterable[Any], options: SampleOptions, report: Report
+) -> Iterator[Sample]:
+    """Points that the generator makes of noise."""
+    for number, value in enumerate(pipeline.sample(options.count, options.seed).tolist(), 1):
+        yield Sample(number, value)

@@ -1,0 +1,1 @@
+"""What all tasks on labelled texts share: examples in, predictions and scores out."""

@@ -1,0 +1,20 @@
+"""Options of the commands for runs on labelled texts."""
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from landmark.core.configuration import settings
+
+
+@settings
+class EvaluateOptions:
+    """Which examples to score."""
+
+    split: tuple[str, ...] = ()
+    """Splits of the run's own data; default: test if there is one, else valid. Repeatable."""
+    file: tuple[Path, ...] = ()
+    """Labelled examples of your own, in the format of the training files. Repeatable."""
+    bootstrap: Annotated[int, Field(ge=0)] = 1000
+    """Resamples for the 95 % intervals; 0 leaves them out."""
