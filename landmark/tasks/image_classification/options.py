@@ -53,7 +53,12 @@ class EvaluateOptions:
 
 def _numbers(value: Any) -> Any:
     """0.485,0.456,0.406 as numbers."""
-    return value.split(",") if isinstance(value, str) else value
+    if not isinstance(value, str):
+        return value
+    try:
+        return tuple(float(part) for part in value.split(","))
+    except ValueError:
+        raise ValueError("give numbers with commas between them, as 0.5,0.5,0.5") from None
 
 
 _Colours = Annotated[tuple[float, ...], BeforeValidator(_numbers)] | None

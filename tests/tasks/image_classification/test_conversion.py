@@ -91,7 +91,7 @@ def test_mistakes_are_answered_in_one_line(mistake, command, theirs, tmp_path):
     said = mistake(*torchvision_file, "--weights", "IMAGENET1K_V1", "--resize", 300)
     assert "--weights says how images are resized: leave out --resize" in said
     said = mistake(*torchvision_file, "--mean", "0.5,much")
-    assert said == "--mean: '0.5,much' is no list of numbers, as 0.5,0.5,0.5"
+    assert said == "--mean 0.5,much: give numbers with commas between them, as 0.5,0.5,0.5"
     said = mistake("import", "torchvision", theirs / "vit.pth", "--run", run)
     assert "does not hold a known network (it begins with 'cls_token')" in said
     said = mistake(*torchvision_file, "--labels", theirs / "picture.png")
@@ -109,10 +109,10 @@ def test_mistakes_are_answered_in_one_line(mistake, command, theirs, tmp_path):
             mistake(*words)
         )
     classify = ["classify", run, theirs / "picture.png", "--engine"]
-    assert "with torch, compiled or onnx" in mistake(*classify, "ctranslate2")
+    assert "has torch, compiled and onnx" in mistake(*classify, "ctranslate2")
     assert "there is no export yet: landmark export" in mistake(*classify, "onnx")
-    assert "no export to hf: only onnx" in mistake("export", run, "--to", "hf")
-    assert "no export to onnx in 8 bits" in mistake("export", run, "--to", "onnx", "--int8")
+    assert "no export to 'hf': it has onnx" in mistake("export", run, "--to", "hf")
+    assert "--int8" in mistake("export", run, "--to", "onnx", "--int8")
     assert "not an export" in mistake("export", run, "--to", "onnx", "--output", theirs)
     shutil.rmtree(run / "checkpoints")
     assert "has no checkpoint yet" in mistake("export", run, "--to", "onnx")
