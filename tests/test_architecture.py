@@ -3,9 +3,13 @@
 import ast
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from landmark.tasks import ROOMS
+from landmark.tasks.card import CARDS
 
 PACKAGE = Path(__file__).parent.parent / "landmark"
 MAY_IMPORT = {
@@ -19,42 +23,157 @@ MAY_IMPORT = {
     "objectives": {"models", "data", "decoding", "metrics", "layers", "core"},
     "engine": {"data", "optim", "metrics", "core"},
     "probes": {"models", "data", "layers", "optim", "core"},
-    "interop": {"models", "data", "layers", "core"},
+    "interop": {"models", "data", "layers", "optim", "core"},
 }
-BELOW_RECIPES = set(MAY_IMPORT)
-MAY_IMPORT["recipes"] = BELOW_RECIPES
-MAY_IMPORT["pipelines"] = BELOW_RECIPES | {"recipes"}
-MAY_IMPORT["racing"] = BELOW_RECIPES | {"recipes"}
-MAY_IMPORT["tasks"] = BELOW_RECIPES | {"recipes", "pipelines"}
-MAY_IMPORT["figures"] = BELOW_RECIPES | {"recipes", "pipelines", "racing", "tasks"}
-MAY_IMPORT["cli"] = MAY_IMPORT["figures"] | {"figures"}
+BELOW_TASKS = set(MAY_IMPORT)
+MAY_IMPORT["tasks"] = BELOW_TASKS
+MAY_IMPORT["racing"] = BELOW_TASKS | {"tasks"}
+MAY_IMPORT["figures"] = BELOW_TASKS | {"tasks", "racing"}
+MAY_IMPORT["cli"] = BELOW_TASKS | {"tasks", "racing", "figures"}
 # `landmark/__init__.py` knows the version, and imports the rest lazily.
 SOURCES = sorted(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE)
 
+UNFINISHED = {
+    "tasks/embedding.py": "goes to the language models' rooms",
+    "tasks/huggingface/exporting.py": "is split: a part for each room",
+    "tasks/huggingface/importing.py": "is split: a part for each room",
+    "cli/demo.py": "becomes a command of translation",
+    **dict.fromkeys(
+        (f"cli/text/{name}.py" for name in ("filling", "generation", "prompting", "story")),
+        "goes to the language models' rooms",
+    ),
+    **dict.fromkeys(
+        (
+            f"cli/translation/{name}.py"
+            for name in (
+                "alignment", "evaluation", "report", "scoring", "sentences", "translation",
+            )
+        ),
+        "goes to translation's room",
+    ),
+}  # fmt: skip
+"""Files that are still to be moved into a room, and where."""
+HEAVY = {"torch", "matplotlib", "numpy"}
 
-def imported_folders(path: Path) -> set[str]:
-    """The folders of ours that a file imports from, anywhere in it."""
-    names = set()
+
+def named(path: Path) -> str:
+    return str(path.relative_to(PACKAGE))
+
+
+def files(*patterns: str) -> list[object]:
+    """Sources as parameters of a test; those that are not finished must fail."""
+    found = sorted({path for pattern in patterns for path in PACKAGE.glob(pattern)})
+    assert found
+    return [
+        pytest.param(
+            path,
+            id=named(path),
+            marks=[pytest.mark.xfail(strict=True, reason=UNFINISHED[named(path)])]
+            if named(path) in UNFINISHED
+            else [],
+        )
+        for path in found
+    ]
+
+
+def imported(path: Path) -> Iterator[list[str]]:
+    """The parts of every name of ours that a file imports, anywhere in it."""
     for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.level == 0:
-            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+        names: list[str] = []
+        if isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{path}: a relative import"
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
         elif isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        assert not (isinstance(node, ast.ImportFrom) and node.level), f"{path}: a relative import"
-    parts = [name.split(".") for name in names]
-    folders = {path.name for path in PACKAGE.iterdir() if path.is_dir()}
-    return {part[1] for part in parts if part[0] == "landmark" and len(part) > 1} & folders
+            names = [alias.name for alias in node.names]
+        yield from (name.split(".")[1:] for name in names if name.startswith("landmark."))
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def imported_rooms(path: Path) -> set[str]:
+    tasks = [parts[1] for parts in imported(path) if parts[0] == "tasks" and len(parts) > 1]
+    return set(tasks) & set(ROOMS)
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=named)
 def test_a_file_imports_only_from_folders_below_its_own(path):
     folder = path.relative_to(PACKAGE).parts[0]
-    assert imported_folders(path) <= MAY_IMPORT[folder] | {folder}
+    folders = {each.name for each in PACKAGE.iterdir() if each.is_dir()}
+    found = {parts[0] for parts in imported(path)} & folders
+    assert found <= MAY_IMPORT[folder] | {folder}
 
 
 def test_the_table_names_every_folder_and_no_other():
     folders = {path.name for path in PACKAGE.iterdir() if (path / "__init__.py").is_file()}
     assert folders == set(MAY_IMPORT)
+
+
+@pytest.mark.parametrize("path", files("tasks/**/*.py"))
+def test_a_room_imports_no_other_and_what_rooms_share_imports_none(path):
+    own = path.relative_to(PACKAGE / "tasks").parts[0]
+    assert imported_rooms(path) <= {own} & set(ROOMS)
+
+
+SHELLS = (
+    "cli/**/*.py",
+    "engine/*.py",
+    "racing/*.py",
+    "figures/__init__.py",
+    "figures/figure.py",
+    "figures/style.py",
+)
+
+
+@pytest.mark.parametrize("path", files(*SHELLS))
+def test_a_shell_names_no_task_and_imports_no_room(path):
+    names = {*ROOMS, *(card.name for card in CARDS.values() if "landmark.tasks" in card.task)}
+    said = {
+        node.value
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    assert not said & names
+    assert not imported_rooms(path)
+    rooms = {f"landmark.tasks.{room}" for room in ROOMS}
+    assert not [text for text in said if text.startswith(tuple(rooms))]  # references of a card
+
+
+@pytest.mark.parametrize("path", files("tasks/*/card.py"))
+def test_a_card_needs_the_standard_library_alone(path):
+    assert {tuple(parts[:2]) for parts in imported(path)} == {("tasks", "card")}
+    tree = ast.parse(path.read_text())
+    modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    assert all(module.split(".")[0] in {"landmark", *sys.stdlib_module_names} for module in modules)
+
+
+EVERY_HELP = """
+import contextlib, io, sys
+import typer
+from landmark.cli.main import build_app, run
+
+def commands(command, words):
+    yield words
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from commands(inner, [*words, name])
+
+heavy = set(HEAVY)
+for words in commands(typer.main.get_command(build_app()), []):
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        code = run([*words, "--help"])
+    assert code == 0 and "Usage: " in out.getvalue(), words
+    loaded = heavy & set(sys.modules)
+    heavy -= loaded
+    print(" ".join(["landmark", *words]), *sorted(loaded), sep="\\t")
+"""
+
+
+def test_no_help_loads_torch_numpy_or_matplotlib():
+    program = EVERY_HELP.replace("HEAVY", repr(sorted(HEAVY)))
+    words = [sys.executable, "-c", program]
+    result = subprocess.run(words, capture_output=True, text=True)  # noqa: PLW1510
+    assert result.returncode == 0, result.stderr
+    lines = result.stdout.splitlines()
+    assert len(lines) > 40
+    assert {"landmark train", "landmark race", "landmark import timm"} <= set(lines)
+    assert not [line for line in lines if "\t" in line]
 
 
 @pytest.mark.parametrize("words", [["-c", "import landmark"], ["-m", "landmark", "--help"]])
@@ -63,4 +182,4 @@ def test_help_and_import_do_not_load_torch(words):
     result = subprocess.run(command, capture_output=True, text=True, check=True)
     loaded = {line.rpartition("|")[2].strip() for line in result.stderr.splitlines()}
     assert "landmark" in loaded
-    assert not loaded & {"torch", "matplotlib", "pydantic", "numpy"}
+    assert not loaded & HEAVY
