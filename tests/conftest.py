@@ -19,7 +19,7 @@ LAUNCHING = {
         "engine/test_trainer",
         "examples/test_alexnet_two_devices", "faults/test_hosts", "faults/test_long_run",
         "faults/test_numbers", "faults/test_processes", "racing/test_crew",
-        "recipes/test_language_model", "recipes/test_masked_language_model",
+        "tasks/language_model/test_run", "tasks/masked_language_model/test_run",
         "tasks/understanding/test_run",
     )
 }  # fmt: skip

@@ -228,6 +228,7 @@ class Call:
             if products := self.products():
                 self._write_products(pipeline, products, printer, report)
             elif output := self.given.get("output"):
+                printer.writes_pieces = False  # all of it goes to the file
                 made_from = self._origin(pipeline, as_json)
                 with ResumableFile(output, made_from, bool(self.given.get("resume"))) as grown:
                     self._stream(pipeline, Printer(as_json, grown.file), report, grown)

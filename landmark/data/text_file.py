@@ -5,10 +5,11 @@ import hashlib
 import io
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
-from landmark.core.errors import UserError
+from landmark.core.errors import ItemError, UserError
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -25,6 +26,22 @@ def digest_file(name: str | Path) -> str:
 def is_valid(text: str) -> bool:
     """Whether it is UTF-8: Python holds the invalid bytes of an argument as surrogates."""
     return not _LONE_SURROGATE.search(text)
+
+
+def check_text(text: Any, place: str) -> str:
+    """A text that a user gave, if it is one; `place` names it in messages."""
+    if not isinstance(text, str):
+        raise ItemError(f"{place} is not a text, but of type {type(text).__name__}")
+    if not is_valid(text):
+        raise ItemError(f"{place} is not valid UTF-8")
+    return text
+
+
+def check_texts(texts: Any) -> list[Any]:
+    """Several texts, if that is what a user gave; each is checked where it is read."""
+    if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):
+        raise UserError(f"give a list of texts, not one object of type {type(texts).__name__}")
+    return list(texts)
 
 
 def read_lines(path: Path) -> Iterator[str]:

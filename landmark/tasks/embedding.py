@@ -5,36 +5,33 @@ the text around it makes them. Words of the vocabulary by themselves have the ve
 reads them as.
 """
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
-from landmark.core.errors import UserError
-from landmark.core.runtime import choose_device
+from landmark.core.errors import ItemError, UserError
 from landmark.data.running_text.character import (
     CharacterTokenizer,
     TextTokenizer,
     UnknownCharacterError,
-    load_tokenizer,
 )
 from landmark.data.running_text.wordpiece import Word, WordPieceTokenizer
-from landmark.data.text_file import is_valid
-from landmark.engine.checkpoint import load_module
-from landmark.engine.run import Run
-from landmark.engine.session import load_player
+from landmark.data.text_file import check_text, check_texts, read_lines
 from landmark.layers.packing import Packing
 from landmark.models.recurrent.language_model import RecurrentLanguageModel
 from landmark.models.transformer.bert import PretrainedBERT
-from landmark.tasks.language_model.run import LanguageModelRun, build_model
-from landmark.tasks.masked_language_model.run import MaskedLanguageModelRun
-from landmark.tasks.training import check_assets, load_config
+from landmark.tasks.card import CARDS, Item, Record, Report, Result, answer
+from landmark.tasks.loading import load
+from landmark.tasks.text_options import EmbedOptions
+from landmark.tasks.vectors import write_array, write_vectors
 
 Pooling = Literal["mean", "first", "last", "pooled"]
 _TOGETHER = 32  # texts read at a time
@@ -49,57 +46,170 @@ class WordVector:
     vector: NDArray[np.float32]
 
 
-class Neighbour(NamedTuple):
-    """Something near, and the cosine of the angle between."""
+@dataclass(frozen=True)
+class SimilarText(Result):
+    """A word or text, and the cosine of the angle between its vector and another."""
 
     text: str
     cosine: float
+
+    def json(self) -> dict[str, Any]:
+        return {"text": self.text, "cosine": self.cosine}
+
+    def lines(self) -> list[str]:
+        return [f"{self.cosine:.4f}  {self.text}"]
+
+
+@dataclass(frozen=True)
+class TextVector(Result):
+    """A text and its vector."""
+
+    text: str
+    vector: NDArray[np.float32]
+
+    def json(self) -> dict[str, Any]:
+        return {"text": self.text, "vector": self.vector.tolist()}
+
+    def lines(self) -> list[str]:
+        return [json.dumps(self.json(), ensure_ascii=False)]
+
+
+@dataclass(frozen=True)
+class TextWords(Result):
+    """A text and the vectors of its words."""
+
+    number: int
+    text: str
+    words: tuple[WordVector, ...]
+
+    def json(self) -> dict[str, Any]:
+        words = [{"word": each.word, "vector": each.vector.tolist()} for each in self.words]
+        return {"text": self.text, "words": words}
+
+    def lines(self) -> list[str]:
+        return [json.dumps(self.json(), ensure_ascii=False)]
+
+
+class TextPipeline(Protocol):
+    """A loaded run of a model of text: what the rooms that embed open."""
+
+    run: Any
+    config: Any
+    device: torch.device
+    checkpoint: Path
+    tokenizer: Any
+    model: Any
 
 
 def load_embedder(
     run: str | Path, checkpoint: str | None = None, device: str = "auto"
 ) -> "EmbeddingPipeline":
     """Open a trained BERT or language model to get vectors from."""
-    opened = Run.open(Path(run))
-    config = load_config(opened)
-    if not isinstance(config, MaskedLanguageModelRun | LanguageModelRun):
+    pipeline = load(run, checkpoint, device)
+    if CARDS[pipeline.config.task].verb("embed") is None:
+        named = " or a ".join(card.name for card in CARDS.values() if card.verb("embed"))
         raise UserError(
-            f"{run}: is a run of task {config.task!r}: vectors come from a language-model or a "
-            "masked-language-model"
+            f"{run}: is a run of task {pipeline.config.task!r}: vectors come from a {named}"
         )
-    check_assets(opened)
-    return EmbeddingPipeline(opened, config, checkpoint, device)
+    return EmbeddingPipeline(pipeline)
+
+
+def check(config: Any, options: EmbedOptions, has_input: bool) -> None:
+    """Refuse what does not go together."""
+    if options.neighbours is not None and options.words:
+        raise UserError("--neighbours prints names: it goes with neither --output nor --words")
+    if options.neighbours is not None and has_input:
+        raise UserError("--neighbours reads no texts: --among names the file whose lines to search")
+    if options.among and options.neighbours is None:
+        raise UserError("--among goes with --neighbours")
+    if options.among:
+        for _ in read_lines(options.among):
+            break
+
+
+def embed(
+    pipeline: TextPipeline,
+    blocks: Iterable[Sequence[Item]],
+    options: EmbedOptions,
+    report: Report,
+) -> Iterator[Record]:
+    """`landmark embed`: vectors of texts or words, or the nearest neighbours of one."""
+    embedder = EmbeddingPipeline(pipeline)
+    if options.neighbours is not None:
+        yield from _neighbours(embedder, options)
+    elif options.words:
+        yield from answer(
+            blocks,
+            lambda items: [
+                TextWords(
+                    item.number,
+                    item.value,
+                    tuple(embedder.embed_words(item.value, layer=options.layer, place=item.place)),
+                )
+                for item in items
+            ],
+        )
+    else:
+        yield from answer(
+            blocks,
+            lambda items: [
+                TextVector(item.value, vector)
+                for item, vector in zip(
+                    items,
+                    embedder.embed_items(items, pooling=options.pooling, layer=options.layer),
+                    strict=True,
+                )
+            ],
+        )
+
+
+def _neighbours(embedder: "EmbeddingPipeline", options: EmbedOptions) -> list[SimilarText]:
+    assert options.neighbours is not None
+    if options.among is None:
+        return embedder.nearest_words(options.neighbours, options.count)
+    lines = list(read_lines(options.among))
+    how = {"pooling": options.pooling, "layer": options.layer}
+    return embedder.nearest_texts(options.neighbours, lines, options.count, **how)
+
+
+def write(
+    pipeline: TextPipeline, records: Sequence[Record], options: EmbedOptions, path: Path
+) -> None:
+    """All vectors as one array; of words, the line and the word of each in a .tsv beside it."""
+    if options.neighbours is not None:
+        raise UserError("--neighbours prints names: it goes with neither --output nor --words")
+    width = pipeline.config.model.hidden_size
+    if not options.words:
+        vectors = [record.vector for record in records if isinstance(record, TextVector)]
+        write_array(path, vectors, width)
+        return
+    names = path.with_suffix(".tsv")
+    if names.exists() and not path.exists():
+        raise UserError(f"{names}: exists, and the words' names would go there: name another file")
+    rows = [
+        (record.number, word)
+        for record in records
+        if isinstance(record, TextWords)
+        for word in record.words
+    ]
+    write_vectors(
+        path,
+        [word.vector for _, word in rows],
+        [f"{number}\t{word.word}" for number, word in rows],
+        width,
+    )
 
 
 class EmbeddingPipeline:
     """A run's model and tokenizer, ready to make vectors."""
 
-    def __init__(
-        self,
-        run: Run,
-        config: MaskedLanguageModelRun | LanguageModelRun,
-        checkpoint: str | None,
-        device: str,
-    ) -> None:
-        self.run, self.config = run, config
-        self.device = choose_device(device)
-        path = run.folder / "tokenizer.json"
-        whole: nn.Module
-        self.tokenizer: WordPieceTokenizer | TextTokenizer
-        if isinstance(config, MaskedLanguageModelRun):
-            self.tokenizer, whole = WordPieceTokenizer.load(path), PretrainedBERT(config.model)
-        else:
-            self.tokenizer, whole = load_tokenizer(path), build_model(config.model)
-        if len(self.tokenizer) != config.model.vocab_size:
-            raise UserError(
-                f"{run.folder}: the vocabulary does not match: the model has "
-                f"{config.model.vocab_size} entries, tokenizer.json has {len(self.tokenizer)}"
-            )
-        self.checkpoint = run.find_checkpoint(checkpoint)
-        load_module(whole, load_player(self.checkpoint, "model"), self.checkpoint)
-        whole.eval().to(self.device)
+    def __init__(self, pipeline: TextPipeline) -> None:
+        self.run, self.config = pipeline.run, pipeline.config
+        self.device, self.checkpoint = pipeline.device, pipeline.checkpoint
+        self.tokenizer: WordPieceTokenizer | TextTokenizer = pipeline.tokenizer
+        whole = pipeline.model
         self.model: Any = whole.bert if isinstance(whole, PretrainedBERT) else whole
-        self.longest: int | None = getattr(config.model, "max_length", None)
+        self.longest: int | None = getattr(self.config.model, "max_length", None)
 
     def embed(
         self, texts: Sequence[str], *, pooling: Pooling = "mean", layer: int = -1
@@ -108,11 +218,18 @@ class EmbeddingPipeline:
 
         `layer`: 0 is what the first layer reads, -1 the model's own output.
         """
+        items = [Item(text, f"text {n}", n) for n, text in enumerate(check_texts(texts), 1)]
+        return self.embed_items(items, pooling=pooling, layer=layer)
+
+    def embed_items(
+        self, items: Sequence[Item], *, pooling: Pooling = "mean", layer: int = -1
+    ) -> NDArray[np.float32]:
+        """The same for texts with their places. (B, D)"""
         if pooling == "pooled" and getattr(self.model, "pooler", None) is None:
             raise UserError(f"{self.run.folder}: the model has no pooler: choose another pooling")
         if pooling == "pooled" and layer != -1:
             raise UserError("the pooler reads the last layer: leave out the layer")
-        rows = [self._encode(text, f"text {number}") for number, text in enumerate(texts, 1)]
+        rows = [self._encode(item.value, item.place) for item in items]
         vectors = [np.zeros((0, self.config.model.hidden_size), np.float32)]
         for start in range(0, len(rows), _TOGETHER):
             together = rows[start : start + _TOGETHER]
@@ -120,11 +237,13 @@ class EmbeddingPipeline:
             vectors.append(self._pool(hidden, packing, pooling).float().cpu().numpy())
         return np.concatenate(vectors)
 
-    def embed_words(self, text: str, *, layer: int = -1) -> list[WordVector]:
+    def embed_words(
+        self, text: str, *, layer: int = -1, place: str = "the text"
+    ) -> list[WordVector]:
         """The words of a text as they stand there; of characters, each is one."""
-        words = self._words(text)
+        words = self._words(check_text(text, place), place)
         tokens = [token for word in words for token in word.tokens]
-        framed = self._framed(tokens, text)
+        framed = self._framed(tokens, place)
         hidden, _ = self._read([framed], layer)
         inside = hidden[1:-1] if len(framed) > len(tokens) else hidden
         sizes = [len(word.tokens) for word in words]
@@ -133,24 +252,26 @@ class EmbeddingPipeline:
             for word, part in zip(words, inside.split(sizes), strict=True)
         ]
 
-    def nearest_words(self, word: str, count: int = 10) -> list[Neighbour]:
+    def nearest_words(self, word: str, count: int = 10) -> list[SimilarText]:
         """Words of the vocabulary whose own vectors are nearest to a word's."""
         vectors = self.model.embedding.weight.detach().float().cpu().numpy()
-        tokens = [token for piece in self._words(word) for token in piece.tokens]
+        words = self._words(check_text(word, "the word"), repr(word))
+        tokens = [token for piece in words for token in piece.tokens]
         if not tokens:
             raise UserError(f"{word!r}: there is no word in it")
         names = self._vocabulary()
         chosen = [number for number in names if number not in tokens]
         found = nearest(vectors[tokens].mean(0), vectors[chosen], count)
-        return [Neighbour(names[chosen[place]], cosine) for place, cosine in found]
+        return [SimilarText(names[chosen[place]], cosine) for place, cosine in found]
 
     def nearest_texts(
         self, text: str, texts: Sequence[str], count: int = 10, **options: Any
-    ) -> list[Neighbour]:
+    ) -> list[SimilarText]:
         """Those of some texts that are nearest to one; options as for `embed`."""
+        texts = check_texts(texts)
         vectors = self.embed([text, *texts], **options)
         found = nearest(vectors[0], vectors[1:], count)
-        return [Neighbour(texts[place], cosine) for place, cosine in found]
+        return [SimilarText(texts[place], cosine) for place, cosine in found]
 
     def _vocabulary(self) -> dict[int, str]:
         """The entries that are words (or, of characters, signs) by themselves."""
@@ -171,22 +292,20 @@ class EmbeddingPipeline:
             }
         return {number: name for number, name in named.items() if name.isalpha()}
 
-    def _words(self, text: str) -> list[Word]:
+    def _words(self, text: str, place: str) -> list[Word]:
         """The words of a text with their tokens."""
         tokenizer = self.tokenizer
         if isinstance(tokenizer, WordPieceTokenizer):
             return tokenizer.words(text)
         if isinstance(tokenizer, CharacterTokenizer):
-            return [Word(text[n], (token,)) for n, token in enumerate(self._numbers(text, "text"))]
+            return [Word(text[n], (token,)) for n, token in enumerate(self._numbers(text, place))]
         parts = text.split()
         spaced = [part if place == 0 else f" {part}" for place, part in enumerate(parts)]
         numbers = tokenizer.encode(spaced)
         return [Word(part, tuple(row)) for part, row in zip(parts, numbers, strict=True)]
 
     def _encode(self, text: str, name: str) -> list[int]:
-        if not is_valid(text):
-            raise UserError(f"{name}: is not valid UTF-8")
-        return self._framed(self._numbers(text, name), name)
+        return self._framed(self._numbers(check_text(text, name), name), name)
 
     def _numbers(self, text: str, name: str) -> list[int]:
         try:
@@ -199,9 +318,9 @@ class EmbeddingPipeline:
         if isinstance(self.tokenizer, WordPieceTokenizer):
             tokens = [self.tokenizer.begin, *tokens, self.tokenizer.separator]
         if not tokens:
-            raise UserError(f"{name}: is empty, and has no vector")
+            raise ItemError(f"{name}: is empty, and has no vector")
         if self.longest and len(tokens) > self.longest:
-            raise UserError(
+            raise ItemError(
                 f"{name}: has {len(tokens)} tokens, the model reads at most {self.longest}: "
                 "shorten it"
             )

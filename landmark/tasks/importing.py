@@ -4,18 +4,30 @@ import hashlib
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import yaml
-from torch import Tensor
 
-from landmark.core.configuration import as_values, as_yaml, fingerprint
+from landmark.core.configuration import Positional, as_values, as_yaml, fingerprint, settings
 from landmark.core.errors import UserError
-from landmark.core.runtime import environment
 from landmark.core.storage import beside, make_folder, sync_folder, write_durably
-from landmark.engine.checkpoint import save_checkpoint
-from landmark.engine.run import Run
-from landmark.engine.session import MODEL
-from landmark.tasks.task import RunConfig
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from landmark.tasks.task import RunConfig
+
+
+@settings
+class HuggingFaceOptions:
+    """A model as Hugging Face saves it."""
+
+    path: Annotated[str, Positional("PATH")]
+    """A folder with its config.json, or a name on the Hub, as owner/model."""
+    run: Path | None = None
+    """The run directory; default: runs/ and the name."""
+    revision: str = "main"
+    """Of a model on the Hub: a branch, a tag or a commit."""
 
 
 def free_folder(run: Path | None, name: str) -> Path:
@@ -27,13 +39,19 @@ def free_folder(run: Path | None, name: str) -> Path:
 
 
 def write_imported(
-    config: RunConfig,
-    state: Mapping[str, Tensor],
+    config: "RunConfig",
+    state: "Mapping[str, Tensor]",
     assets: Mapping[str, bytes],
     target: Path,
     source: str,
 ) -> None:
     """Make a run of a configuration, weights and the files that using them needs."""
+    # Here, not above: the command reads the options of imports without torch.
+    from landmark.core.runtime import environment
+    from landmark.engine.checkpoint import save_checkpoint
+    from landmark.engine.run import Run
+    from landmark.engine.session import MODEL
+
     target = target.resolve()
     partial = beside(target, "partial")
     digests = {name: hashlib.sha256(content).hexdigest() for name, content in assets.items()}

@@ -10,7 +10,7 @@ from landmark.core.errors import UserError
 from landmark.data.tokenizer import SubwordTokenizer
 from landmark.engine.run import Run
 from landmark.engine.session import MODEL, load_player, load_tensors
-from landmark.tasks.huggingface.importing import import_model
+from landmark.tasks.huggingface import import_model
 from landmark.tasks.training import load_config, train
 from tests.interop.huggingface.foreign import bert_folder, gpt2_folder
 

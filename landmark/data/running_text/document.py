@@ -143,8 +143,20 @@ def prepare_text(
         )
     unit = "characters" if isinstance(tokenizer, CharacterTokenizer) else "subwords"
     counts = {"tokens": tokens, "valid_tokens": valid_tokens, "vocabulary": len(tokenizer)}
-    report({"kind": "data", "unit": unit, **counts})
+    summary = (
+        f"{tokens:,} {unit} to train on, {valid_tokens:,} to validate, "
+        f"{len(tokenizer):,} different ones"
+    )
+    report({"kind": "data", "unit": unit, **counts, "summary": summary})
     return len(tokenizer)
+
+
+def encode_file(path: Path, tokenizer: TextTokenizer, folder: Path, beginning: int | None) -> None:
+    """Write a file into a token store as the text of a training is written."""
+    documents = _files([path])
+    _, total = _survey(documents)
+    if _write(_pieces(documents, 0, total), tokenizer, folder, beginning) < 2:
+        raise UserError(f"{path}: the text is too short: at least 2 tokens are needed")
 
 
 def document_beginning(config: TextConfig, tokenizer: TextTokenizer) -> int | None:
@@ -191,12 +203,15 @@ def _survey(documents: Sequence[Document]) -> tuple[dict[str, None], int]:
     characters: dict[str, None] = {}
     total = 0
     for document in documents:
-        before = total
+        before, is_blank = total, True
         for line in document.lines():
             total += len(line)
             characters |= dict.fromkeys(line)
+            is_blank = is_blank and not line.strip()
         if total == before:
             raise UserError(f"{document.name}: is empty: give some text")
+        if is_blank:
+            raise UserError(f"{document.name}: has blank lines only: give some text")
     return characters, total
 
 

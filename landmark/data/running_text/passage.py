@@ -98,8 +98,23 @@ def prepare_passages(
             )
         prefix = "" if split == "train" else "valid_"
         counts |= {f"{prefix}{k}": getattr(written, k) for k in ("documents", "tokens")}
-    report({"kind": "data", "unit": "word pieces", **counts, "vocabulary": len(tokenizer)})
+    summary = (
+        f"{counts['tokens']:,} word pieces to train on, {counts['valid_tokens']:,} to validate, "
+        f"{len(tokenizer):,} different ones"
+    )
+    counts["vocabulary"] = len(tokenizer)
+    report({"kind": "data", "unit": "word pieces", **counts, "summary": summary})
     return len(tokenizer)
+
+
+def encode_passages(
+    path: Path, tokenizer: WordPieceTokenizer, folder: Path, longest: int
+) -> Written:
+    """Write a file into a token store as the text of a training is written; what is in it."""
+    written = _write(read_documents([str(path)]), tokenizer, folder, longest)
+    if not written.tokens:
+        raise UserError(f"{path}: is empty: give some text")
+    return written
 
 
 def _documents(config: PassageConfig, report: Report) -> tuple[Documents, Documents]:

@@ -1,15 +1,87 @@
-"""What there is for language model."""
+"""What there is for language models."""
 
-from landmark.tasks.card import Card
+from landmark.tasks.card import Card, Importer, Product, Verb
 
 _HERE = "landmark.tasks.language_model"
+_SHARED = "landmark.tasks"
 
 CARD = Card(
     name="language-model",
     task=f"{_HERE}.run:TASK",
-    recipes=(
-        f"{_HERE}.gpt",
-        f"{_HERE}.run",
+    recipes=(f"{_HERE}.recipes",),
+    data_options=f"{_SHARED}.text_options:TextDataOptions",
+    open=f"{_HERE}.pipeline:open_pipeline",
+    evaluate=Verb(
+        name="evaluate",
+        help="Language models: loss, perplexity and bits per character.",
+        run=f"{_HERE}.evaluation:evaluate",
+        options=f"{_HERE}.options:EvaluateOptions",
+        check=f"{_HERE}.evaluation:check",
+        unit="batches",
+        done="evaluated",
     ),
+    verbs=(
+        Verb(
+            name="generate",
+            help="Write text with a language model, after a prompt.",
+            run=f"{_HERE}.verbs:generate",
+            options=f"{_HERE}.options:GenerateOptions",
+            takes="texts",
+            check=f"{_HERE}.verbs:check_generate",
+            blank="",
+            unit="prompts",
+            done="continued",
+        ),
+        Verb(
+            name="prompt",
+            help="Put the questions of a task file to a language model, with a few examples.",
+            run=f"{_HERE}.verbs:prompt",
+            options=f"{_HERE}.options:PromptOptions",
+            check=f"{_HERE}.verbs:check_prompt",
+        ),
+        Verb(
+            name="story",
+            help="Play a text adventure: write a story in turns with a language model.",
+            run=f"{_HERE}.story:tell",
+            options=f"{_HERE}.options:StoryOptions",
+            check=f"{_HERE}.story:check",
+        ),
+        Verb(
+            name="embed",
+            help="Make vectors of texts or words, or find the nearest neighbours of one.",
+            run=f"{_SHARED}.embedding:embed",
+            options=f"{_SHARED}.text_options:EmbedOptions",
+            takes="texts",
+            check=f"{_SHARED}.embedding:check",
+            products=(
+                Product(
+                    "output",
+                    "Write the vectors to this .npy file, a row each (--words: names to a .tsv).",
+                    f"{_SHARED}.embedding:write",
+                    suffixes=(".npy",),
+                    replaces_output=True,
+                ),
+            ),
+            unit="texts",
+            done="read",
+        ),
+    ),
+    exports={
+        "hf": Verb(
+            name="hf",
+            help="A GPT as a folder that transformers loads.",
+            run=f"{_HERE}.huggingface:export_gpt",
+            options=f"{_SHARED}.card:ExportOptions",
+        )
+    },
+    imports={
+        "hf": Importer(
+            "GPT-2 and GPT (gpt2, openai-gpt)",
+            "Make a run of a GPT-2 or GPT of Hugging Face.",
+            f"{_HERE}.huggingface:import_gpt",
+            f"{_SHARED}.importing:HuggingFaceOptions",
+            f"{_HERE}.huggingface:accepts_gpt",
+        )
+    },
     begins_from=("language-model",),
 )

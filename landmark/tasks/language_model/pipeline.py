@@ -6,13 +6,13 @@ with a text's length.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NoReturn
 
 import torch
 from torch import Tensor
 
-from landmark.core.errors import UserError
+from landmark.core.errors import ItemError, UserError
 from landmark.core.runtime import choose_device, derive_seed
 from landmark.data.running_text.character import (
     CharacterTokenizer,
@@ -21,7 +21,7 @@ from landmark.data.running_text.character import (
     UnknownCharacterError,
     load_tokenizer,
 )
-from landmark.data.text_file import is_valid
+from landmark.data.text_file import check_text, check_texts
 from landmark.decoding.extension import keep_in_place
 from landmark.decoding.stepwise import (
     Chooser,
@@ -36,8 +36,9 @@ from landmark.layers.layout import has_columns, numpy_alone, pack_columns, store
 from landmark.layers.packing import Packing
 from landmark.layers.quantization import quantize_linear_layers
 from landmark.models.transformer.gpt import GPTConfig
+from landmark.tasks.card import Item, OpenOptions, Report, Result
 from landmark.tasks.language_model.run import LanguageModelRun, build_model
-from landmark.tasks.training import load_weights
+from landmark.tasks.training import check_assets, load_weights
 
 NEWLINE = "\n"
 BATCH_SIZE = 16
@@ -47,7 +48,7 @@ Ending = Literal["length", "stop", "end"]
 
 
 @dataclass(frozen=True)
-class Generation:
+class Generation(Result):
     """One text that a model wrote."""
 
     prompt: str
@@ -59,10 +60,28 @@ class Generation:
     """All that were drawn, those of a stop string and the end-of-text token among them."""
     ending: Ending
     """What ended it: its length, a stop string, or the end-of-text token."""
+    sample: int = 1
+    """Which of its prompt's texts it is."""
+    number: int | None = None
+    """Which of all texts it is; None for a single one."""
+
+    def json(self) -> dict[str, Any]:
+        return {
+            "sample": self.sample,
+            "prompt": self.prompt,
+            "text": self.text,
+            "log_probability": self.log_probability,
+            "tokens": len(self.tokens),
+            "ending": self.ending,
+        }
+
+    def lines(self) -> list[str]:
+        heading = [] if self.number is None else [f"--- {self.number} ---"]
+        return [*heading, self.prompt + self.text]
 
 
 @dataclass(frozen=True)
-class Manner:
+class GenerationConfig:
     """How texts are written; without `sampling`, the likeliest token each time."""
 
     length: int = 500
@@ -78,6 +97,21 @@ class Manner:
             raise UserError(f"repetition penalty {self.repetition_penalty}: must be above 0")
         if "" in self.stop:
             raise UserError("a stop string is empty: every text would end at once")
+
+
+def refuse_int8(what: str) -> NoReturn:
+    """Only a GPT computes in 8 bits."""
+    raise UserError(
+        f"{what}: int8 is for a GPT: a recurrent model's weights are not in linear layers"
+    )
+
+
+def open_pipeline(
+    run: Run, config: LanguageModelRun, options: OpenOptions, report: Report
+) -> "GenerationPipeline":
+    """A run of a language model."""
+    check_assets(run)
+    return GenerationPipeline(run, config, options.checkpoint, options.device)
 
 
 class GenerationPipeline:
@@ -123,14 +157,28 @@ class GenerationPipeline:
         What sample n of prompt p draws depends on the seed, p and n alone. `batch_size` texts are
         written at a time. `watch` is shown the first text, piece by piece as it is written.
         """
-        manner = Manner(length, sampling, repetition_penalty, tuple(stop), seed)
-        prompts = [prompt] if isinstance(prompt, str) else list(prompt)
+        config = GenerationConfig(length, sampling, repetition_penalty, tuple(stop), seed)
+        prompts = [prompt] if isinstance(prompt, str) else check_texts(prompt)
+        places = "the prompt" if len(prompts) == 1 else "prompt {}"
+        items = [Item(text, places.format(n), n) for n, text in enumerate(prompts, 1)]
+        written = self.write(items, config, samples, batch_size, watch)
+        return written if len(written) > 1 else [replace(one, number=None) for one in written]
+
+    def write(
+        self,
+        items: Sequence[Item],
+        config: GenerationConfig,
+        samples: int = 1,
+        batch_size: int = BATCH_SIZE,
+        watch: Callable[[str], None] | None = None,
+    ) -> list[Generation]:
+        """The same for prompts with their places and numbers: those of a file, part by part."""
         if samples < 1 or batch_size < 1:
             raise UserError(f"samples {samples}, batch {batch_size}: both must be at least 1")
-        drafts = self._drafts(prompts, samples, manner)
+        drafts = self._drafts(items, samples, config)
         together = sorted(drafts, key=lambda draft: len(draft.read))  # of like length
         for first in range(0, len(drafts), batch_size):
-            for _ in self._write(together[first : first + batch_size], manner):
+            for _ in self._write(together[first : first + batch_size], config):
                 if watch and (piece := drafts[0].take()):
                     watch(piece)
         return [draft.finished() for draft in drafts]
@@ -146,23 +194,22 @@ class GenerationPipeline:
         seed: int = 1,
     ) -> Iterator[str]:
         """The first text that `generate` would give, piece by piece as it is written."""
-        manner = Manner(length, sampling, repetition_penalty, tuple(stop), seed)
-        (draft,) = self._drafts([prompt], 1, manner)
-        for _ in self._write([draft], manner):
+        config = GenerationConfig(length, sampling, repetition_penalty, tuple(stop), seed)
+        (draft,) = self._drafts([Item(prompt, "the prompt", 1)], 1, config)
+        for _ in self._write([draft], config):
             if piece := draft.take():
                 yield piece
 
     def encode_prompt(self, prompt: str, place: str = "the prompt") -> list[int]:
         """The tokens to go on from; at least one."""
-        if not is_valid(prompt):
-            raise UserError(f"{place} is not valid UTF-8")
+        check_text(prompt, place)
         try:
             tokens = self.tokenizer.encode([self.opening + prompt])[0] or self._beginning()
         except UnknownCharacterError as error:
             offset = error.offset - len(self.opening) + 1
             raise error.at(f"{place}, character {offset}") from None
         if self.context and len(tokens) > self.context:
-            raise UserError(
+            raise ItemError(
                 f"{place} has {len(tokens)} tokens, but the model's context is {self.context}: "
                 "shorten it"
             )
@@ -183,31 +230,28 @@ class GenerationPipeline:
     def quantize(self) -> None:
         """From now on compute in 8 bits: a third of the time on a CPU, and a little off."""
         if self.context is None:
-            raise UserError(
-                f"{self.run.folder}: int8 is for a GPT: a recurrent model's weights are not in "
-                "linear layers"
-            )
+            refuse_int8(str(self.run.folder))
         if self.device.type != "cpu":
             raise UserError(f"int8 is for the CPU, not for {self.device}: leave one of them out")
         quantize_linear_layers(self.model)
 
     @torch.inference_mode()
-    def _write(self, drafts: list["_Draft"], manner: Manner) -> Iterator[None]:
+    def _write(self, drafts: list["_Draft"], config: GenerationConfig) -> Iterator[None]:
         """Write texts to their ends, a token each at a time; finished ones leave the batch."""
         if len(drafts) > 1:
             pack_columns(self.model)
-        prompts = list({draft.number: draft.read for draft in drafts}.items())
+        prompts = list({draft.prompt_number: draft.read for draft in drafts}.items())
         places = {number: place for place, (number, _) in enumerate(prompts)}
-        logits, state = self.read([read for _, read in prompts], manner.length)
-        rows = torch.tensor([places[draft.number] for draft in drafts], device=self.device)
+        logits, state = self.read([read for _, read in prompts], config.length)
+        rows = torch.tensor([places[draft.prompt_number] for draft in drafts], device=self.device)
         if len(rows) > len(prompts):
             state.select_rows(rows)
         logits = logits.index_select(0, rows)
-        writing = _Writing(drafts, logits, manner)
+        writing = _Writing(drafts, logits, config)
         is_columnar = has_columns(self.model)
         while True:
             with numpy_alone(is_columnar and len(logits) == 1):
-                tokens = self._choose(logits, writing, manner)
+                tokens = self._choose(logits, writing, config)
             yield
             if not writing.going:
                 return
@@ -217,31 +261,36 @@ class GenerationPipeline:
             with numpy_alone(is_columnar and len(tokens) == 1):
                 logits = self.model.step(tokens, state)
 
-    def _choose(self, logits: Tensor, writing: "_Writing", manner: Manner) -> Tensor:
+    def _choose(self, logits: Tensor, writing: "_Writing", config: GenerationConfig) -> Tensor:
         """The next token of every text, noted down. (R, V) -> (R,)"""
         believed = logits.log_softmax(-1)
         self.check_finite(believed.amax(-1))
         weighed = logits
         if writing.is_said is not None:
-            weighed = penalize_repetition(logits, writing.is_said, manner.repetition_penalty)
+            weighed = penalize_repetition(logits, writing.is_said, config.repetition_penalty)
         choose: Chooser = choose_greedily
-        if manner.sampling:
-            choose = sampler(manner.sampling, writing.uniform().to(logits.device))
+        if config.sampling:
+            choose = sampler(config.sampling, writing.uniform().to(logits.device))
         tokens = choose(weighed, writing.rows, 1)
         writing.note(tokens, believed.gather(1, tokens[:, None])[:, 0])
         return tokens
 
-    def _drafts(self, prompts: Sequence[str], samples: int, manner: Manner) -> list["_Draft"]:
+    def _drafts(
+        self, items: Sequence[Item], samples: int, config: GenerationConfig
+    ) -> list["_Draft"]:
         """A text to be written for each sample of each prompt."""
         drafts = []
-        for number, prompt in enumerate(prompts):
-            place = "the prompt" if len(prompts) == 1 else f"prompt {number + 1}"
+        for prompt, place, number in items:
             read = self.encode_prompt(prompt, place)
-            seed = derive_seed(manner.seed, "prompt", number) if number else manner.seed
-            for sample in range(samples):
-                generator = torch.Generator().manual_seed(derive_seed(seed, "sample", sample))
+            first = number == 1
+            seed = config.seed if first else derive_seed(config.seed, "prompt", number - 1)
+            for sample in range(1, samples + 1):
+                generator = torch.Generator().manual_seed(derive_seed(seed, "sample", sample - 1))
                 scribe = _Scribe(self.tokenizer, read)
-                drafts.append(_Draft(prompt, number, read, generator, scribe, self.end, manner))
+                draft = _Draft(prompt, read, generator, scribe, self.end, config)
+                draft.prompt_number, draft.sample = number, sample
+                draft.number = (number - 1) * samples + sample
+                drafts.append(draft)
         return drafts
 
     def _newline(self) -> str:
@@ -266,16 +315,16 @@ class _Draft:
     def __init__(
         self,
         prompt: str,
-        number: int,
         read: list[int],
         generator: torch.Generator,
         scribe: "_Scribe",
         end: int | None,
-        manner: Manner,
+        config: GenerationConfig,
     ) -> None:
-        self.prompt, self.number, self.read = prompt, number, read
+        self.prompt, self.read = prompt, read
+        self.prompt_number = self.sample = self.number = 1
         self.generator, self.scribe, self.end = generator, scribe, end
-        self.limit, self.filter = manner.length, StopFilter(manner.stop)
+        self.limit, self.filter = config.length, StopFilter(config.stop)
         self.tokens: list[int] = []
         self.pieces: list[str] = []
         self.log_probability = 0.0
@@ -307,18 +356,25 @@ class _Draft:
     def finished(self) -> Generation:
         """The text; it must have ended."""
         assert self.ending is not None
-        text = "".join(self.pieces)
-        return Generation(self.prompt, text, self.log_probability, tuple(self.tokens), self.ending)
+        return Generation(
+            self.prompt,
+            "".join(self.pieces),
+            self.log_probability,
+            tuple(self.tokens),
+            self.ending,
+            self.sample,
+            self.number,
+        )
 
 
 class _Writing:
     """The texts of a batch that go on, a row each, and what each has read and said."""
 
-    def __init__(self, drafts: list[_Draft], logits: Tensor, manner: Manner) -> None:
+    def __init__(self, drafts: list[_Draft], logits: Tensor, config: GenerationConfig) -> None:
         self.drafts = drafts
         self.rows = torch.arange(len(drafts), device=logits.device)
         self.is_said: Tensor | None = None
-        if manner.repetition_penalty != 1:
+        if config.repetition_penalty != 1:
             self.is_said = torch.zeros_like(logits, dtype=torch.bool)
             for row, draft in zip(self.is_said, drafts, strict=True):
                 row[draft.read] = True

@@ -24,6 +24,7 @@ from landmark.core.registry import nearest
 from landmark.core.runtime import derive_seed
 from landmark.data.text_file import read_lines
 from landmark.decoding.extension import keep_in_place
+from landmark.tasks.card import Result
 from landmark.tasks.language_model.pipeline import GenerationPipeline
 
 GOLD = "answer"
@@ -110,7 +111,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Answer:
+class Answer(Result):
     """What a model answers to a question."""
 
     question: Question
@@ -123,6 +124,23 @@ class Answer:
     def is_right(self) -> bool | None:
         """Whether it is the gold answer, if there is one."""
         return None if self.question.gold is None else self.text == self.question.gold
+
+    def json(self) -> dict[str, Any]:
+        return {
+            "question": self.question.number,
+            "prompt": self.question.prompt,
+            "answer": self.text,
+            "scores": self.scores,
+            "gold": self.question.gold,
+            "right": self.is_right,
+        }
+
+    def lines(self) -> list[str]:
+        cells = [str(self.question.number), " ".join(self.text.split())]
+        cells += [f"{label} {score:.3f}" for label, score in self.scores.items()]
+        if self.is_right is not None:
+            cells.append("right" if self.is_right else f"wrong: {self.question.gold}")
+        return ["\t".join(cells)]
 
 
 @dataclass(frozen=True)

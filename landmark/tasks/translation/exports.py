@@ -27,8 +27,9 @@ from landmark.interop.onnx_seq2seq import save_seq2seq_onnx
 from landmark.layers.packing import Packing
 from landmark.models.recurrent.seq2seq import Seq2seq
 from landmark.models.transformer.translator import Translator
+from landmark.tasks.card import Report
 from landmark.tasks.exporting import export_facts, export_folder, open_export
-from landmark.tasks.huggingface.exporting import Report, export_to_hf
+from landmark.tasks.huggingface import export_to_hf
 from landmark.tasks.training import check_assets, load_config
 from landmark.tasks.translation.engine import BATCH_TOKENS, Engine, TorchEngine, batches_of
 from landmark.tasks.translation.pipeline import TranslationPipeline
@@ -59,7 +60,7 @@ def export_run(
     opened = Run.open(Path(run))
     folder = output or export_folder(opened, target + "-int8" * int8)
     if target == "hf":
-        return export_to_hf(opened, folder, checkpoint, report)
+        return export_to_hf(run, output, checkpoint, report)
     library("onnx" if target == "onnx" else target)
     refuse_foreign(folder.resolve())
     pipeline = _open(opened, checkpoint)

@@ -10,7 +10,7 @@ from landmark.interop.huggingface.folder import read_config, read_weights
 from landmark.interop.huggingface.gpt import read_gpt, write_gpt
 from landmark.layers.packing import Packing
 from landmark.models.transformer.gpt import GPT, GPTConfig
-from landmark.tasks.huggingface.importing import import_model
+from landmark.tasks.huggingface import import_model
 from landmark.tasks.loading import load
 from landmark.tasks.translation.exports import export_run
 from tests.interop.huggingface.foreign import first_gpt_folder, gpt2_folder, gpt2_model

@@ -13,7 +13,7 @@ from landmark.interop.huggingface.folder import read_config, read_weights
 from landmark.interop.huggingface.marian import read_translator, write_translator
 from landmark.layers.packing import Packing
 from landmark.models.transformer.translator import TransformerConfig, Translator
-from landmark.tasks.huggingface.importing import import_model
+from landmark.tasks.huggingface import import_model
 from landmark.tasks.loading import load
 from landmark.tasks.translation.exports import export_run
 from tests.interop.huggingface.foreign import LINES, marian_folder, randomized

@@ -6,8 +6,8 @@ import pytest
 
 import landmark
 import landmark.decoding.stepwise
-from landmark.cli.text.story import Story, Turn, newest_part
 from landmark.tasks.language_model.pipeline import GenerationPipeline
+from landmark.tasks.language_model.story import Story, Turn, newest_part
 
 TEXT = "".join(f"{n} green bottles hanging on the wall,\n" for n in range(99, 9, -1))
 CONTEXT, LENGTH = 40, 12
@@ -170,7 +170,7 @@ def test_ctrl_c_ends_what_is_being_written_but_not_the_game(tell, write, monkeyp
 
 def test_ctrl_c_in_a_pipe_ends_the_game(command, run, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"99\n")))
-    monkeypatch.setattr("landmark.cli.text.story.newest_part", _interrupt)
+    monkeypatch.setattr("landmark.tasks.language_model.story.newest_part", _interrupt)
     assert command("story", run).code == 130
 
 

@@ -1,28 +1,20 @@
 """`landmark story`: a text adventure with a language model, as AI Dungeon is (Walton 2019)."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
-import typer
-
-from landmark.cli.options import Checkpoint, Device, RunFolder
-from landmark.cli.text.generation import (
-    Int8,
-    RepetitionPenalty,
-    Temperature,
-    TopK,
-    TopP,
-    sampling_of,
-)
 from landmark.core.errors import UserError
-
-if TYPE_CHECKING:
-    from landmark.tasks.language_model.pipeline import GenerationPipeline
+from landmark.core.registry import nearest
+from landmark.data.text_file import read_text
+from landmark.tasks.card import Report, Result
+from landmark.tasks.language_model.options import StoryOptions
+from landmark.tasks.language_model.pipeline import GenerationPipeline
+from landmark.tasks.language_model.verbs import check_sampling, sampling_of
 
 HELP = """\
 Type what happens next; the model continues the story. An empty line lets the model continue alone.
@@ -35,49 +27,48 @@ Type what happens next; the model continues the story. An empty line lets the mo
 /quit        exit (so does Ctrl-D); Ctrl-C stops the generation"""
 
 
-def tell(
-    run: RunFolder,
-    story: Annotated[
-        Path | None, typer.Option(help="A text file to continue, such as /save writes.")
-    ] = None,
-    length: Annotated[int, typer.Option(min=1, help="Maximum number of new tokens per turn.")] = 80,
-    temperature: Temperature = 0.8,
-    top_k: TopK = None,
-    top_p: TopP = None,
-    repetition_penalty: RepetitionPenalty = 1.0,
-    seed: Annotated[
-        int, typer.Option(help="Random seed of the first turn; each turn adds one.")
-    ] = 1,
-    int8: Int8 = False,
-    checkpoint: Checkpoint = None,
-    device: Device = "auto",
-) -> None:
-    """Play a text adventure: write a story in turns with a language model."""
-    from landmark.tasks.loading import load
+def check(config: Any, options: StoryOptions, has_input: bool) -> None:
+    """Refuse what does not go together, and a story that cannot be read."""
+    check_sampling(config, options)
+    if options.story:
+        read_story(options.story)
 
-    options = {
-        "sampling": sampling_of(temperature, top_k, top_p),
-        "repetition_penalty": repetition_penalty,
-    }
-    beginning = _read_story(story) if story else ""
-    pipeline = load(run, checkpoint, device, task="language-model")
-    if int8:
+
+def read_story(path: Path) -> str:
+    """The text of a story so far."""
+    return "".join(read_text(path))
+
+
+def tell(
+    pipeline: GenerationPipeline, blocks: Iterable[Any], options: StoryOptions, report: Report
+) -> Iterator["Turn"]:
+    """Play with whoever types the lines of standard input; a turn is shown as it is written."""
+    if options.int8:
         pipeline.quantize()
-    game = Game(pipeline, Story(beginning), length, options, seed)
-    _say(f"The story begins (seed {seed}). Write what happens; /help lists commands.")
-    sys.stdout.write(beginning)
+    beginning = read_story(options.story) if options.story else ""
+    game = Game(pipeline, Story(beginning), options, report)
+    game.say(f"The story begins (seed {options.seed}). Write what happens; /help lists commands.")
+    game.show(beginning)
     for line in _lines():
-        if not game.play(line):
+        if line.strip().partition(" ")[0] == "/quit":
             break
-    sys.stdout.write("\n")
+        yield from game.play(line)
+    game.show("\n")
 
 
 @dataclass
-class Turn:
-    """What the player wrote, and how the model went on."""
+class Turn(Result):
+    """What the player wrote, and how the model continued it."""
 
     player: str
     model: str = ""
+    seed: int = 1
+
+    def json(self) -> dict[str, Any]:
+        return {"player": self.player, "model": self.model, "seed": self.seed}
+
+    def lines(self) -> list[str]:
+        return [self.player + self.model]
 
 
 class Story:
@@ -102,46 +93,46 @@ class Game:
     """Player and model, who write in turns; what the player types is text or a command."""
 
     def __init__(
-        self,
-        pipeline: "GenerationPipeline",
-        story: Story,
-        length: int,
-        options: dict[str, Any],
-        seed: int,
+        self, pipeline: GenerationPipeline, story: Story, options: StoryOptions, report: Report
     ) -> None:
-        self.pipeline, self.story = pipeline, story
-        self.length, self.options, self.seed = length, options, seed
-        self.commands: dict[str, Callable[[str], None]] = {
+        self.pipeline, self.story, self.report = pipeline, story, report
+        self.length, self.seed = options.length, options.seed
+        self.options: dict[str, Any] = {
+            "sampling": sampling_of(options),
+            "repetition_penalty": options.repetition_penalty,
+        }
+        self.commands: dict[str, Callable[[str], Iterator[Turn]]] = {
             "/undo": self._undo,
             "/retry": self._retry,
             "/seed": self._seed,
             "/save": self._save,
             "/restart": self._restart,
-            "/help": lambda _: _say(HELP),
+            "/help": self._help,
         }
 
-    def play(self, line: str) -> bool:
-        """Answer a line; whether the game goes on. A mistake is named, and changes nothing."""
+    def say(self, text: str) -> None:
+        """To the player, beside the story."""
+        self.report({"kind": "note", "text": text})
+
+    def show(self, text: str) -> None:
+        """As a part of the story."""
+        self.report({"kind": "piece", "text": text})
+
+    def play(self, line: str) -> Iterator[Turn]:
+        """Answer a line. A mistake is named, and changes nothing."""
         word, _, rest = line.strip().partition(" ")
-        if word == "/quit":
-            return False
         try:
             if line.startswith("/"):
-                self._command(word, rest.strip())
+                if word not in self.commands:
+                    known = nearest(word, [*self.commands, "/quit"])
+                    raise UserError(f"unknown command {word!r}: {known}")
+                yield from self.commands[word](rest.strip())
             else:
-                self._write(Turn(line))
+                yield from self._write(Turn(line))
         except UserError as error:
-            _say(f"landmark: {error}")
-        return True
+            self.say(f"landmark: {error}")
 
-    def _command(self, word: str, rest: str) -> None:
-        from landmark.core.registry import nearest
-
-        if word not in self.commands:
-            raise UserError(f"unknown command {word!r}: {nearest(word, [*self.commands, '/quit'])}")
-        self.commands[word](rest)
-
-    def _write(self, turn: Turn) -> None:
+    def _write(self, turn: Turn) -> Iterator[Turn]:
         """Let the model go on, and show it as it comes."""
         self.story.turns.append(turn)
         pieces: Iterator[str] = iter(())  # if Ctrl-C comes before the first
@@ -151,16 +142,15 @@ class Game:
         except UserError:
             self.story.turns.pop()
             raise
-        _say(f"[seed {self.seed}]")
+        turn.seed = self.seed
+        self.say(f"[seed {self.seed}]")
         self.seed += 1
-        sys.stdout.write(turn.player)
+        self.show(turn.player)
         with _until_interrupted():
             for piece in pieces:
                 turn.model += piece
-                sys.stdout.write(piece)
-                sys.stdout.flush()
-        sys.stdout.write("\n")
-        sys.stdout.flush()
+                self.show(piece)
+        yield turn
 
     def _begin(self) -> Iterator[str]:
         """What the model writes, piece by piece; the first is there already, or a mistake shown."""
@@ -168,14 +158,15 @@ class Game:
         pieces = self.pipeline.stream(prompt, self.length, seed=self.seed, **self.options)
         return chain([next(pieces, "")], pieces)
 
-    def _undo(self, _: str) -> None:
+    def _undo(self, _: str) -> Iterator[Turn]:
         turn = self._take_back()
-        _say(f"taken back: {turn.player + turn.model!r}")
+        self.say(f"taken back: {turn.player + turn.model!r}")
+        yield from ()
 
-    def _retry(self, _: str) -> None:
+    def _retry(self, _: str) -> Iterator[Turn]:
         turn = self._take_back()
         try:
-            self._write(Turn(turn.player))
+            yield from self._write(Turn(turn.player))
         except UserError:
             self.story.turns.append(turn)
             raise
@@ -185,29 +176,36 @@ class Game:
             raise UserError("there is no turn to take back")
         return self.story.turns.pop()
 
-    def _seed(self, given: str) -> None:
+    def _seed(self, given: str) -> Iterator[Turn]:
         try:
             self.seed = int(given) if given else self.seed
         except ValueError:
             raise UserError(f"/seed {given}: a seed is a whole number") from None
-        _say(f"the next seed is {self.seed}")
+        self.say(f"the next seed is {self.seed}")
+        yield from ()
 
-    def _save(self, name: str) -> None:
+    def _save(self, name: str) -> Iterator[Turn]:
         if not name:
             raise UserError("/save needs a file: /save story.txt")
         try:
             Path(name).write_text(self.story.text, encoding="utf-8")
         except OSError as error:
             raise UserError(f"{name}: cannot be written: {error.strerror}") from None
-        _say(f"saved to {name}")
+        self.say(f"saved to {name}")
+        yield from ()
 
-    def _restart(self, _: str) -> None:
+    def _restart(self, _: str) -> Iterator[Turn]:
         self.story = Story(self.story.beginning)
-        _say("the story begins again")
-        sys.stdout.write(self.story.beginning)
+        self.say("the story begins again")
+        self.show(self.story.beginning)
+        yield from ()
+
+    def _help(self, _: str) -> Iterator[Turn]:
+        self.say(HELP)
+        yield from ()
 
 
-def newest_part(pipeline: "GenerationPipeline", text: str, room: int) -> str:
+def newest_part(pipeline: GenerationPipeline, text: str, room: int) -> str:
     """As much of the end of a text as leaves room in the context: whole lines, or else words."""
     if pipeline.context is None:
         return text
@@ -216,12 +214,6 @@ def newest_part(pipeline: "GenerationPipeline", text: str, room: int) -> str:
         parts = (text.partition(sign)[2] for sign in ("\n", " ") if count < 4 * most)
         text = next((after for after in parts if after), text[(len(text) + 1) // 2 :])
     return text
-
-
-def _read_story(path: Path) -> str:
-    from landmark.data.text_file import read_text
-
-    return "".join(read_text(path))
 
 
 def _lines() -> Iterator[str]:
@@ -258,8 +250,3 @@ def _until_interrupted() -> Iterator[None]:
     except KeyboardInterrupt as interrupt:
         if type(interrupt) is not KeyboardInterrupt or not sys.stdin.isatty():
             raise
-
-
-def _say(text: str) -> None:
-    """To the player, beside the story."""
-    print(text, file=sys.stderr, flush=True)

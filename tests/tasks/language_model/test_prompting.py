@@ -18,7 +18,7 @@ from landmark.tasks.language_model.prompting import (
 )
 from landmark.tasks.training import train
 
-EXAMPLES = Path(__file__).parents[2] / "docs/examples"
+EXAMPLES = Path(__file__).parents[3] / "docs/examples"
 TEXT = "".join(f"{n} green bottles hanging on the wall,\n" for n in range(99, 9, -1))
 COMMON = [
     "batches.streams=5", "batches.length=16", "trainer.max_steps=3", "trainer.validate_every=3",

@@ -14,7 +14,7 @@ from landmark.interop.huggingface.export import write_model, write_translation_t
 from landmark.interop.huggingface.marian import write_translator
 from landmark.layers.packing import Packing
 from landmark.models.transformer.translator import TransformerConfig, Translator
-from landmark.tasks.huggingface.importing import import_model
+from landmark.tasks.huggingface import import_model
 from landmark.tasks.loading import load
 from landmark.tasks.masked_language_model.pipeline import FillingPipeline
 from landmark.tasks.training import load_config, train

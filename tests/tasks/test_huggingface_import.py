@@ -10,7 +10,7 @@ from safetensors.torch import load_file, save_file
 
 from landmark.core.errors import UserError
 from landmark.engine.run import Run
-from landmark.tasks.huggingface.importing import import_model
+from landmark.tasks.huggingface import import_model
 from landmark.tasks.loading import load
 from landmark.tasks.masked_language_model.pipeline import FillingPipeline
 from landmark.tasks.training import check_assets, load_config

@@ -1,1 +1,0 @@
-"""Commands for models of running text: generate, prompt, story, fill, embed."""

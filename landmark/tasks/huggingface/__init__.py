@@ -1,1 +1,0 @@
-"""Models of Hugging Face, in and out."""
