@@ -68,7 +68,8 @@ def blocks_of(
     elif verb.takes == "pairs":
         yield from _pairs(given, verb.block)
     elif given.arguments:
-        yield [Item(text, f"sentence {n}", n) for n, text in enumerate(given.arguments, 1)]
+        noun = verb.unit.removesuffix("s")
+        yield [Item(text, f"{noun} {n}", n) for n, text in enumerate(given.arguments, 1)]
     elif given.file and given.file != STANDARD_INPUT and verb.read:
         items = islice(resolve(verb.read)(pipeline, given.file), skip, None)
         while found := list(islice(items, verb.block)):

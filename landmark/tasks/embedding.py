@@ -25,6 +25,7 @@ from landmark.data.running_text.character import (
 )
 from landmark.data.running_text.wordpiece import Word, WordPieceTokenizer
 from landmark.data.text_file import check_text, check_texts, read_lines
+from landmark.engine.run import Run
 from landmark.layers.packing import Packing
 from landmark.models.recurrent.language_model import RecurrentLanguageModel
 from landmark.models.transformer.bert import PretrainedBERT
@@ -105,13 +106,11 @@ def load_embedder(
     run: str | Path, checkpoint: str | None = None, device: str = "auto"
 ) -> "EmbeddingPipeline":
     """Open a trained BERT or language model to get vectors from."""
-    pipeline = load(run, checkpoint, device)
-    if CARDS[pipeline.config.task].verb("embed") is None:
+    task = str(Run.open(Path(run)).read_recipe().get("task"))
+    if task not in CARDS or CARDS[task].verb("embed") is None:
         named = " or a ".join(card.name for card in CARDS.values() if card.verb("embed"))
-        raise UserError(
-            f"{run}: is a run of task {pipeline.config.task!r}: vectors come from a {named}"
-        )
-    return EmbeddingPipeline(pipeline)
+        raise UserError(f"{run}: is a run of task {task!r}: vectors come from a {named}")
+    return EmbeddingPipeline(load(run, checkpoint, device))
 
 
 def check(config: Any, options: EmbedOptions, has_input: bool) -> None:

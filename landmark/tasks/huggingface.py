@@ -102,8 +102,12 @@ def import_model(
         if importer.accepts is None or resolve(importer.accepts)(options, report):
             made: Path = resolve(importer.run)(options, report)
             return made
-    kind, names = model_type(options, report), ", ".join(importer.name for importer in importers)
-    raise UserError(f"{path}: a model of type {kind!r} is not supported: only {names}")
+    config = read_config(model_folder(options, report))
+    classes = ", ".join(config.get("architectures") or [])
+    raise UserError(
+        f"{path}: a model of type {config.get('model_type')!r}{f' ({classes})' if classes else ''} "
+        f"is not supported: only {', '.join(importer.name for importer in importers)}"
+    )
 
 
 def export_to_hf(

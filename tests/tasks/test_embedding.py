@@ -158,8 +158,12 @@ def test_what_has_no_vector_is_refused(pipelines, runs, tiny_run, tmp_path):
         pipelines["bert"].embed(["the", "the " * 60])
     with pytest.raises(UserError, match="text 1: is empty, and has no vector"):
         pipelines["gpt"].embed([""])
-    with pytest.raises(UserError, match="text 1: is not valid UTF-8"):
+    with pytest.raises(UserError, match="text 1 is not valid UTF-8"):
         pipelines["gpt"].embed(["\udcff"])
+    with pytest.raises(UserError, match="text 1 is not a text, but of type NoneType"):
+        pipelines["bert"].embed([None])
+    with pytest.raises(UserError, match="give a list of texts, not one object of type str"):
+        pipelines["bert"].embed("the talker")
     with pytest.raises(UserError, match=r"text 1, character 1: 'Ω' .* never seen"):
         pipelines["recurrent"].embed(["Ω"])
     with pytest.raises(UserError, match="gives its last layer only"):

@@ -68,6 +68,7 @@ def test_several_files_are_one_text(prepare):
         "tokens": len(train),
         "valid_tokens": len(valid),
         "vocabulary": 15,
+        "summary": "25 characters to train on, 3 to validate, 15 different ones",
     }
 
 

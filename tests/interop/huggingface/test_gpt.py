@@ -10,9 +10,8 @@ from landmark.interop.huggingface.folder import read_config, read_weights
 from landmark.interop.huggingface.gpt import read_gpt, write_gpt
 from landmark.layers.packing import Packing
 from landmark.models.transformer.gpt import GPT, GPTConfig
-from landmark.tasks.huggingface import import_model
+from landmark.tasks.huggingface import export_to_hf, import_model
 from landmark.tasks.loading import load
-from landmark.tasks.translation.exports import export_run
 from tests.interop.huggingface.foreign import first_gpt_folder, gpt2_folder, gpt2_model
 
 PROMPTS = ["A dog runs in", "the quick brown fox", "Ein großer Hund"]
@@ -108,7 +107,7 @@ def test_rows_that_padding_does_not_explain_are_refused(tmp_path, more):
 
 
 def test_an_exported_run_is_the_same_model_and_vocabulary_again(run, folder, tmp_path):
-    exported = export_run(run, "hf", output=tmp_path / "out")
+    exported = export_to_hf(run, tmp_path / "out")
     theirs = theirs_of(exported)
     assert_same_logits(load(run).model, theirs)
     first, again = (

@@ -13,9 +13,8 @@ from landmark.interop.huggingface.folder import read_config, read_weights
 from landmark.interop.huggingface.marian import read_translator, write_translator
 from landmark.layers.packing import Packing
 from landmark.models.transformer.translator import TransformerConfig, Translator
-from landmark.tasks.huggingface import import_model
+from landmark.tasks.huggingface import export_to_hf, import_model
 from landmark.tasks.loading import load
-from landmark.tasks.translation.exports import export_run
 from tests.interop.huggingface.foreign import LINES, marian_folder, randomized
 
 SENTENCES = [*LINES[:3], "A dog.", ">>fra<< the quick brown fox"]
@@ -107,7 +106,7 @@ def test_the_run_knows_what_the_folder_said(run):
 
 
 def test_an_exported_run_is_the_same_model_and_vocabulary_again(folder, run, tmp_path):
-    exported = export_run(run, "hf", output=tmp_path / "out")
+    exported = export_to_hf(run, tmp_path / "out")
     assert_same_logits(load(run).model, transformers.MarianMTModel.from_pretrained(exported).eval())
     first, again = (
         load_file(folder / "model.safetensors"),

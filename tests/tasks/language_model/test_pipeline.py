@@ -331,6 +331,8 @@ def test_subwords_take_any_prompt(runs):
     [
         ("\udcff", {}, "the prompt is not valid UTF-8"),
         (["9", "\udcff"], {}, "prompt 2 is not valid UTF-8"),
+        (["9", None], {}, "prompt 2 is not a text, but of type NoneType"),
+        (None, {}, "give a list of texts, not one object of type NoneType"),
         ("9", {"length": 0}, "length 0: must be at least 1"),
         ("9", {"samples": 0}, "samples 0, batch 16: both must be at least 1"),
         ("9", {"batch_size": 0}, "samples 1, batch 0: both"),

@@ -1,6 +1,7 @@
 """`landmark story`, driven as a pipe drives it."""
 
 import io
+import json
 
 import pytest
 
@@ -93,6 +94,15 @@ def test_a_saved_story_goes_on_and_restarts(tell, write, tmp_path):
     out, _ = tell("", "/restart", "", words=("--story", saved))
     first, again = write("99 green", 1), write("99 green", 2)
     assert out == f"99 green{first}\n99 green{again}\n\n"
+
+
+def test_json_has_a_record_a_turn(tell, write):
+    out, _ = tell("99", "", words=("--json",))
+    first = write("99", 1)
+    assert [json.loads(line) for line in out.splitlines()] == [
+        {"player": "99", "model": first, "seed": 1},
+        {"player": "", "model": write(f"99{first}", 2), "seed": 2},
+    ]
 
 
 def test_help_and_quit(tell):

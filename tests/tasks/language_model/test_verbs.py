@@ -1,7 +1,8 @@
-"""`landmark generate`, and `landmark train --text` that comes before it."""
+"""`landmark generate` and `prompt`, and `landmark train --text` that comes before them."""
 
 import gzip
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -10,10 +11,11 @@ import sys
 import pytest
 
 import landmark
-import landmark.tasks.language_model.pipeline
 from landmark.data.running_text.character import load_tokenizer
 from landmark.data.shards import TokenStore
 from landmark.engine.run import Run
+from landmark.tasks.language_model.options import GenerateOptions
+from landmark.tasks.language_model.verbs import generation_config
 from landmark.tasks.training import resolve
 
 TEXT = "".join(f"{n} green bottles hanging on the wall,\n" for n in range(99, 9, -1))
@@ -88,10 +90,8 @@ def test_text_to_validate_on_can_be_given(train_text, tmp_path):
     ("words", "said"),
     [
         (["--valid-text", "x"], "--valid-text needs --text"),
-        (["--text", "x", "--source", "y"], "--text is for language models, --source and --target"),
         ([], "there is no text to train on: give --text"),
         (["--text", "nowhere.txt"], "nowhere.txt: cannot be read: No such file"),
-        (["--source", "x", "--target", "y"], "unknown key 'data.source'"),
     ],
 )
 def test_a_mistake_with_the_data_is_one_line(mistake, tmp_path, words, said):
@@ -104,6 +104,7 @@ def test_a_mistake_with_the_data_is_one_line(mistake, tmp_path, words, said):
     ("content", "said"),
     [
         (b"", "is empty: give some text"),
+        (b"\n  \n" * 500, "has blank lines only: give some text"),
         (b"good\nb\xe4d\n", ":2: not valid UTF-8 (byte 2 of the line)"),
         (b"too short", "too short: 8 tokens to train on, but one chunk takes 65"),
     ],
@@ -175,14 +176,14 @@ def test_without_a_prompt_it_begins_with_a_line(command, folder):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["straße"], "the prompt, character 5: 'ß' (U+00DF) was never seen in training: leave it"),
+        (["straße"], "prompt 1, character 5: 'ß' (U+00DF) was never seen in training: leave it"),
         (["9", "--length", "0"], "--length"),
         (["9", "--temperature", "-1"], "--temperature"),
         (["9", "--top-p", "2"], "--top-p"),
         (["9", "--temperature", "0", "--samples", "2"], "temperature 0 draws nothing"),
         (["9", "--temperature", "0", "--top-k", "3"], "temperature 0 draws nothing"),
-        (["9", "--prompts", "lines.txt"], "give a prompt or --prompts, not both"),
-        (["--prompts", "nowhere.txt"], "nowhere.txt: cannot be read"),
+        (["9", "--file", "lines.txt"], "give texts or --file, not both"),
+        (["--file", "nowhere.txt"], "nowhere.txt: there is no such file"),
         (["9", "--stop", ""], "a stop string is empty"),
         (["9", "--repetition-penalty", "0"], "--repetition-penalty"),
         (["9", "--batch-size", "0"], "--batch-size"),
@@ -200,15 +201,9 @@ def test_a_prompt_longer_than_the_context_is_one_line(mistake, folder):
     assert f"tokens, but the model's context is {CONTEXT}: shorten it" in said
 
 
-def test_an_empty_file_of_prompts_is_one_line(mistake, folder, tmp_path):
-    (tmp_path / "lines.txt").write_text("")
-    said = mistake("generate", folder / "run", "--prompts", tmp_path / "lines.txt")
-    assert said == f"{tmp_path / 'lines.txt'}: is empty: give a prompt a line"
-
-
 def test_prompts_of_a_file_are_a_batch(command, folder, tmp_path):
     (tmp_path / "lines.txt").write_text("99 green\n9\n")
-    words = ["generate", folder / "gpt", "--prompts", tmp_path / "lines.txt", "--length", 60]
+    words = ["generate", folder / "gpt", "--file", tmp_path / "lines.txt", "--length", 60]
     written = landmark.load(folder / "gpt").generate(["99 green", "9"], 60, samples=2)
     expected = "".join(f"--- {n} ---\n{w.prompt}{w.text}\n" for n, w in enumerate(written, 1))
     for size in (1, 3, 16):
@@ -231,21 +226,9 @@ def test_texts_end_before_stop_strings(command, folder):
     assert (record["text"], record["ending"]) == (text, "stop")
 
 
-def test_a_stop_string_may_be_the_end_of_a_line(command, folder, monkeypatch):
-    seen = []
-    generate = landmark.tasks.language_model.pipeline.GenerationPipeline.generate
-
-    def noted(self, *words, **options):
-        seen.extend(options["stop"])
-        return generate(self, *words, **options)
-
-    monkeypatch.setattr(
-        landmark.tasks.language_model.pipeline.GenerationPipeline, "generate", noted
-    )
-    stops = [r"\n", r"a\tb", r"\\n", r"C:\x", "\\"]
-    words = [word for stop in stops for word in ("--stop", stop)]
-    command("generate", folder / "run", "9", "--length", 2, *words)
-    assert seen == ["\n", "a\tb", "\\n", r"C:\x", "\\"]
+def test_a_stop_string_may_be_the_end_of_a_line():
+    options = GenerateOptions(stop=(r"\n", r"a\tb", r"\\n", r"C:\x", "\\"))
+    assert generation_config(options).stop == ("\n", "a\tb", "\\n", r"C:\x", "\\")
 
 
 def test_a_text_that_ends_at_once_is_the_prompt(command, folder):
@@ -275,16 +258,33 @@ def test_eight_bits_write_too(command, folder):
     assert answer.out.startswith("9")
 
 
-def test_a_language_model_does_not_translate(mistake, folder, tmp_path):
-    words = [["translate", "x"], ["score"], ["evaluate"], ["align", "--source", tmp_path / "x"]]
-    for name, *rest in words:
-        said = mistake(name, folder / "run", *rest)
-        assert "is a run of task 'language-model', not 'translation': use `landmark gen" in said
-
-
 def test_a_run_that_writes_nothing_is_refused(mistake, tiny_run, tmp_path):
-    assert "use `landmark translate`" in mistake("generate", tiny_run, "9")
+    said = mistake("generate", tiny_run, "9")
+    assert "is a run of task 'translation', which has no generate" in said
     assert "there is no such run" in mistake("generate", tmp_path / "none", "9")
+
+
+def test_a_prompt_at_fault_is_skipped_and_the_others_go_on(command, folder, tmp_path):
+    (tmp_path / "lines.txt").write_text("99 green\nstraße\n9\n", encoding="utf-8")
+    words = ["generate", folder / "run", "--file", tmp_path / "lines.txt", "--length", 20]
+    answer = command(*words, "--json")
+    written = landmark.load(folder / "run").generate(["99 green", "9", "9"], 20)
+    first, fault, last = [json.loads(line) for line in answer.lines]
+    assert answer.code == 0
+    assert first["text"] == written[0].text
+    assert last["text"] == written[2].text  # a draw depends on the prompt's number
+    assert "lines.txt:2, character 5: 'ß' (U+00DF) was never seen" in fault["error"]
+    assert answer.err.count("lines.txt:2, character 5") == 1
+    assert command(*words, "--strict").code == 2
+
+
+def test_a_file_grows_whole_and_shows_no_pieces(command, folder, tmp_path):
+    (tmp_path / "lines.txt").write_text("99 green\n")
+    words = ["--file", tmp_path / "lines.txt", "--output", tmp_path / "out.txt", "--length", 20]
+    answer = command("generate", folder / "run", *words)
+    (written,) = landmark.load(folder / "run").generate("99 green", 20)
+    assert (answer.code, answer.out) == (0, "")
+    assert (tmp_path / "out.txt").read_text() == f"99 green{written.text}\n"
 
 
 def test_another_vocabulary_put_into_the_run_is_refused(mistake, folder, tmp_path):
@@ -294,14 +294,14 @@ def test_another_vocabulary_put_into_the_run_is_refused(mistake, folder, tmp_pat
     assert "is not the one this run was trained with" in mistake("generate", tmp_path / "run", "9")
 
 
-def test_the_text_appears_as_it_is_written(folder, buffered):
+def test_the_text_appears_as_it_is_written(folder):
     """Of a text that would take days, the beginning is there at once."""
     words = ["generate", str(folder / "run"), "99 green", "--length", str(10**9)]
     process = subprocess.Popen(
         [sys.executable, "-m", "landmark", *words],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env=buffered,
+        env={key: value for key, value in os.environ.items() if key != "PYTHONUNBUFFERED"},
     )
     try:
         assert process.stdout.read(30).startswith(b"99 green")

@@ -115,6 +115,7 @@ def test_behind_the_first_separator_is_the_second_segment(pipeline, monkeypatch)
         ("[MASK] " + "old " * 40, 5, "tokens with .* the model reads at most 16: shorten it"),
         ("the [MASK]", 0, "top_k 0: must be at least 1"),
         ("the [MASK] \udcff", 5, "not valid UTF-8"),
+        (None, 5, "the text is not a text, but of type NoneType"),
     ],
 )
 def test_what_cannot_be_filled_is_refused(pipeline, text, top_k, said):

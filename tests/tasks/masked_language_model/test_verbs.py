@@ -1,8 +1,6 @@
 """`landmark fill` and `landmark embed`, and `landmark train bert --text` that comes before them."""
 
-import io
 import json
-import sys
 
 import numpy as np
 import pytest
@@ -43,11 +41,10 @@ def test_several_blanks_are_printed_one_by_one_and_together(folder, command):
     assert len(answer.lines) == 7
 
 
-def test_json_has_all_of_it_for_each_line_of_stdin(folder, command, monkeypatch):
-    given = io.TextIOWrapper(io.BytesIO(b"\xef\xbb\xbfa [MASK]\r\nthe [MASK]"), encoding="utf-8")
-    monkeypatch.setattr(sys, "stdin", given)
-    answer = command("fill", folder / "run", "--json")
-    records = [json.loads(line) for line in answer.lines]
+def test_json_has_all_of_it_for_each_line_of_stdin(folder, landmark_command):
+    given = b"\xef\xbb\xbfa [MASK]\r\nthe [MASK]"
+    answer = landmark_command("fill", folder / "run", "--json", stdin=given)
+    records = [json.loads(line) for line in answer.stdout.splitlines()]
     assert [record["text"] for record in records] == ["a [MASK]", "the [MASK]"]
     assert len(records[0]["blanks"][0]) == len(records[0]["fillings"]) == 5
     assert records[0]["blanks"][0][0].keys() == {"token", "probability"}
@@ -55,11 +52,16 @@ def test_json_has_all_of_it_for_each_line_of_stdin(folder, command, monkeypatch)
 
 def test_vectors_of_lines_go_to_a_file_or_to_stdout(folder, command, tmp_path):
     (tmp_path / "lines.txt").write_text("the walker\nan old house\n")
-    answer = command("embed", folder / "run", tmp_path / "lines.txt")
+    answer = command("embed", folder / "run", "--file", tmp_path / "lines.txt")
     records = [json.loads(line) for line in answer.lines]
     assert [record["text"] for record in records] == ["the walker", "an old house"]
     saved = command(
-        "embed", folder / "run", tmp_path / "lines.txt", "--output", tmp_path / "vectors.npy"
+        "embed",
+        folder / "run",
+        "--file",
+        tmp_path / "lines.txt",
+        "--output",
+        tmp_path / "vectors.npy",
     )
     assert saved.out == f"{tmp_path / 'vectors.npy'}\n"
     np.testing.assert_allclose(
@@ -69,7 +71,7 @@ def test_vectors_of_lines_go_to_a_file_or_to_stdout(folder, command, tmp_path):
 
 def test_vectors_of_words_go_with_their_names(folder, command, tmp_path):
     (tmp_path / "lines.txt").write_text("the walker\nhouse\n")
-    words = ["embed", folder / "run", tmp_path / "lines.txt", "--words", "--layer", 0]
+    words = ["embed", folder / "run", "--file", tmp_path / "lines.txt", "--words", "--layer", 0]
     assert command(*words, "--output", tmp_path / "words.npy").code == 0
     assert np.load(tmp_path / "words.npy").shape == (3, 12)
     assert (tmp_path / "words.tsv").read_text() == "1\tthe\n1\twalker\n2\thouse\n"
@@ -81,9 +83,10 @@ def test_neighbours_are_words_or_lines(folder, command):
     answer = command("embed", folder / "run", "--neighbours", "the", "--count", 2)
     assert len(answer.lines) == 2
     answer = command(
-        "embed", folder / "run", folder / "text.txt", "--neighbours", "an old house.", "--json"
-    )
-    near = json.loads(answer.out)
+        "embed", folder / "run", "--neighbours", "an old house.", "--json",
+        "--among", folder / "text.txt",
+    )  # fmt: skip
+    near = [json.loads(line) for line in answer.lines]
     assert near[0] == {"text": "an old house.", "cosine": pytest.approx(1)}
 
 
@@ -94,10 +97,13 @@ def test_neighbours_are_words_or_lines(folder, command):
         (["fill", "RUN", "the [FOO]"], "[FOO]: is no special token: choose from [PAD], [UNK]"),
         (["fill", "RUN", "[MASK] " + "old " * 30], "the model reads at most 16: shorten it"),
         (["fill", "RUN", "[MASK]", "--top-k", "0"], "Invalid value for '--top-k'"),
-        (["generate", "RUN"], "is a run of task 'masked-language-model', not 'language-model'"),
-        (["embed", "RUN", "missing.txt"], "missing.txt: cannot be read"),
-        (["embed", "RUN", "TEXT", "--output", "v.txt"], "--output names a .npy file"),
-        (["embed", "RUN", "TEXT", "--layer", "7"], "layer 7: the model has 1: from 0 to 1"),
+        (["generate", "RUN"], "is a run of task 'masked-language-model', which has no generate"),
+        (["embed", "RUN", "--file", "missing.txt"], "missing.txt: there is no such file"),
+        (["embed", "RUN", "TEXT"], "is a file, not a text: give --file"),
+        (["embed", "RUN", "a", "--output", "v.txt"], "--output v.txt: name a .npy file"),
+        (["embed", "RUN", "a", "--layer", "7"], "layer 7: the model has 1: from 0 to 1"),
+        (["embed", "RUN", "a", "--neighbours", "b"], "--neighbours reads no texts"),
+        (["embed", "RUN", "a", "--among", "TEXT"], "--among goes with --neighbours"),
         (["embed", "RUN", "--neighbours", "a", "--words"], "--neighbours prints names"),
     ],
 )
@@ -106,7 +112,10 @@ def test_mistakes_are_one_line(folder, mistake, words, said):
     assert said in mistake(*(places.get(word, word) for word in words))
 
 
-def test_stdin_that_is_not_utf8_is_named_by_its_line(folder, mistake, monkeypatch):
-    given = io.TextIOWrapper(io.BytesIO(b"a [MASK]\n\xff\n"), encoding="utf-8")
-    monkeypatch.setattr(sys, "stdin", given)
-    assert mistake("fill", folder / "run") == "stdin:2: not valid UTF-8"
+def test_a_line_that_is_no_text_is_named_and_the_others_are_filled(landmark_command, folder):
+    result = landmark_command("fill", folder / "run", "--json", stdin=b"a [MASK]\n\xff\nno blank\n")
+    assert result.returncode == 0
+    first, second, third = map(json.loads, result.stdout.splitlines())
+    assert first["text"] == "a [MASK]"
+    assert second["error"] == "stdin:2: not valid UTF-8"
+    assert third["error"] == "stdin:3: there is nothing to fill in: write [MASK] where it is"

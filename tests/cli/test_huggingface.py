@@ -99,7 +99,9 @@ def test_mistakes_are_answered_in_one_line(mistake, gpt2, marian, command, tmp_p
     empty.mkdir()
     assert "has no config.json" in mistake("import", "hf", empty, "--run", run)
     (empty / "config.json").write_text(json.dumps({"model_type": "t5"}))
-    assert "'t5' is not supported: only gpt2, openai-gpt" in mistake("import", "hf", empty)
+    said = mistake("import", "hf", empty)
+    assert "is none of what import hf reads: " in said
+    assert "GPT-2 and GPT (gpt2, openai-gpt), BERT, RoBERTa and DistilBERT (bert, " in said
     assert command("import", "hf", marian, "--run", run).code == 0
     assert "only --to hf takes it" in mistake("export", run, "--to", "ctranslate2")
     assert "only --to hf takes it" in mistake("export", run, "--to", "onnx")

@@ -33,7 +33,7 @@ def folder(tmp_path_factory):
 
 
 def test_answers_are_printed_with_scores_and_accuracy(command, folder):
-    answer = command("prompt", folder / "task.yaml", folder / "run")
+    answer = command("prompt", folder / "run", folder / "task.yaml")
     found = answers(folder)
     right = sum(bool(one.is_right) for one in found)
     verdicts = ["right" if one.is_right else f"wrong: {one.question.gold}" for one in found[:2]]
@@ -51,7 +51,7 @@ def answers(folder):
 
 
 def test_json_has_a_record_a_question_and_the_accuracy(command, folder):
-    answer = command("prompt", folder / "task.yaml", folder / "run", "--json")
+    answer = command("prompt", folder / "run", folder / "task.yaml", "--json")
     *records, last = [json.loads(line) for line in answer.lines]
     found = answers(folder)
     for record, one in zip(records, found, strict=True):
@@ -64,7 +64,7 @@ def test_json_has_a_record_a_question_and_the_accuracy(command, folder):
 
 
 def test_the_prompt_can_be_looked_at_and_its_examples_changed(command, folder):
-    words = ["prompt", folder / "task.yaml", folder / "run", "--show"]
+    words = ["prompt", folder / "run", folder / "task.yaml", "--show"]
     question = "97 green bottles hanging on the"
     assert command(*words).out == f"98 green bottles hanging on the wall\n\n{question}\n"
     assert command(*words, "--shots", 0).out == f"{question}\n"
@@ -72,7 +72,7 @@ def test_the_prompt_can_be_looked_at_and_its_examples_changed(command, folder):
 
 def test_answers_without_candidates_are_what_is_written(command, folder, tmp_path):
     (tmp_path / "free.yaml").write_text('template: "{text}"\nquestions: [{text: "97 green"}]\n')
-    answer = command("prompt", tmp_path / "free.yaml", folder / "run")
+    answer = command("prompt", folder / "run", tmp_path / "free.yaml")
     (written,) = landmark.load(folder / "run").generate("97 green", 50, sampling=None, stop=["\n"])
     assert answer.out == f"1\t{' '.join(written.text.split())}\n"
 
@@ -88,10 +88,10 @@ def test_answers_without_candidates_are_what_is_written(command, folder, tmp_pat
 )
 def test_a_mistake_is_one_line(mistake, folder, tmp_path, text, said):
     (tmp_path / "task.yaml").write_text(text)
-    assert said in mistake("prompt", tmp_path / "task.yaml", folder / "run")
+    assert said in mistake("prompt", folder / "run", tmp_path / "task.yaml")
 
 
 def test_a_run_that_writes_nothing_is_refused(mistake, folder, tiny_run, tmp_path):
-    assert "use `landmark translate`" in mistake("prompt", folder / "task.yaml", tiny_run)
-    said = mistake("prompt", tmp_path / "none.yaml", folder / "run")
+    assert "'translation', which has no prompt" in mistake("prompt", tiny_run, folder / "task.yaml")
+    said = mistake("prompt", folder / "run", tmp_path / "none.yaml")
     assert said.endswith("none.yaml: cannot be read: No such file or directory")
