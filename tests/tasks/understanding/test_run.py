@@ -265,11 +265,7 @@ def test_a_run_of_another_task_is_refused(fine_tune, tmp_path):
     gaussian = train("gan-gaussian", tmp_path / "gan", ["trainer.max_steps=1", "threads=1"])
     with pytest.raises(
         UserError,
-<<<<<<< HEAD:tests/tasks/understanding/test_run.py
         match=r"and a run of task 'understanding' cannot begin from it: begin from one of masked-",
-=======
-        match="is a run of task '[a-z]+', and a run of task 'understanding' cannot begin from it: begin from one of masked-",
->>>>>>> 22a333d (Split the imports and exports of Hugging Face into the rooms; measure language models and BERTs on any text; refuse a text of blank lines):tests/recipes/test_understanding.py
     ):
         fine_tune("bert", f"init_from={gaussian.folder}")
     assert not (tmp_path / "run").exists()
