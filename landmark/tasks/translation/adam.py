@@ -4,9 +4,9 @@ import dataclasses
 
 from landmark.data.translation.parallel_text import ParallelTextConfig
 from landmark.models.transformer.translator import TransformerConfig
+from landmark.optim.optimizer import OptimizerConfig
 from landmark.optim.schedule import ScheduleConfig
 from landmark.tasks.catalog import recipe
-from landmark.tasks.image_classification.adam import adam
 from landmark.tasks.translation.run import TranslationRun, on_embedded
 
 
@@ -30,6 +30,6 @@ def race_transformer() -> TranslationRun:
     return dataclasses.replace(
         on_embedded(shape),
         data=ParallelTextConfig(corpus="embedded", train_pairs=20_000, valid_pairs=300),
-        optimizer=adam(),
+        optimizer=OptimizerConfig(name="adam", betas=(0.9, 0.999), epsilon=1e-8, decay="all"),
         schedule=ScheduleConfig(name="inverse-sqrt", rate=3e-3, warmup_steps=100),
     )
