@@ -4,6 +4,8 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -17,7 +19,7 @@ LAUNCHING = {
         "examples/test_alexnet_two_devices", "faults/test_hosts", "faults/test_long_run",
         "faults/test_numbers", "faults/test_processes", "racing/test_crew",
         "recipes/test_language_model", "recipes/test_masked_language_model",
-        "recipes/test_understanding",
+        "tasks/understanding/test_run",
     )
 }  # fmt: skip
 """Files that launch groups of processes, which keep a machine busy and mind the clock."""
@@ -162,6 +164,53 @@ def landmark_command():
     return call
 
 
+@dataclass(frozen=True)
+class Answer:
+    """What a command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def lines(self) -> list[str]:
+        """What was printed, cut at newlines alone: a translation may hold other odd signs."""
+        *lines, rest = self.out.split("\n")
+        assert rest == "", "the last line is whole"
+        return lines
+
+
+@pytest.fixture
+def command(capsys) -> Callable[..., Answer]:
+    """Call `landmark` with these words, in this process."""
+    from landmark.cli.main import run
+
+    def call(*words: object) -> Answer:
+        capsys.readouterr()
+        code = run([str(word) for word in words])
+        captured = capsys.readouterr()
+        return Answer(code, captured.out, captured.err)
+
+    return call
+
+
+@pytest.fixture
+def mistake(command) -> Callable[..., str]:
+    """Call a command that must refuse, in one line; `worked`: progress may stand before it."""
+
+    def call(*words: object, worked: bool = False) -> str:
+        answer = command(*words)
+        assert answer.code == 2, answer
+        *before, last = answer.err.splitlines()
+        assert last.startswith("landmark: "), answer.err
+        assert not any("Traceback" in line or line.startswith("landmark: ") for line in before)
+        assert worked or not before, answer.err
+        assert worked or answer.out == ""
+        return last.removeprefix("landmark: ")
+
+    return call
+
+
 @pytest.fixture(scope="session")
 def pretrained_runs(tmp_path_factory) -> dict[str, Path]:
     """A BERT, a GPT and an LSTM that have read a page; tests read them, but never change them."""
@@ -221,3 +270,45 @@ def digit_files(tmp_path_factory) -> Path:
             pixels = (image * 15.9).astype("uint8")
             Image.fromarray(pixels).resize((20, 20)).save(folder / f"{name}/{name}-{number}.png")
     return folder
+
+
+@dataclass(frozen=True)
+class OwnData:
+    """A user's parallel text as files in a folder."""
+
+    folder: Path
+    pairs: list[tuple[str, str]]
+
+    @property
+    def source(self) -> Path:
+        return self.folder / "own.en"
+
+    @property
+    def target(self) -> Path:
+        return self.folder / "own.de"
+
+    def options(self) -> list[object]:
+        return ["--source", self.source, "--target", self.target]
+
+    def write(self, name: str, lines: list[str]) -> Path:
+        path = self.folder / name
+        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        return path
+
+
+@pytest.fixture
+def own_data(tmp_path) -> OwnData:
+    """120 pairs as own.en and own.de."""
+    from landmark.data.embedded import corpus
+
+    pairs = [(pair.source, pair.target) for pair in corpus.draw("train", 120, seed=5)]
+    data = OwnData(tmp_path, pairs)
+    data.write("own.en", [source for source, _ in pairs])
+    data.write("own.de", [target for _, target in pairs])
+    return data
+
+
+@pytest.fixture
+def buffered() -> dict[str, str]:
+    """The environment of a process that prints as one does in a user's pipe."""
+    return {key: value for key, value in os.environ.items() if key != "PYTHONUNBUFFERED"}

@@ -76,7 +76,7 @@ class Search:
     ) -> list[list[Hypothesis]]:
         """Draws of each request, best score first, from random numbers of its own seed.
 
-        The state has `draws` rows a request.
+        The state holds what each request is about `draws` times over, with one row each.
         """
         if any(request.phrases for request in requests):
             raise ValueError("phrases are honoured by search, not by sampling")

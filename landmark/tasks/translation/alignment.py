@@ -191,22 +191,22 @@ def default_choice(pipeline: TranslationPipeline) -> AttentionChoice:
     layers the last.
     """
     if pipeline.config.data.corpus == "embedded":
-        return best(try_choices(pipeline, gold_pairs(pipeline, GOLD_PAIRS))).choice
+        return best(try_choices(pipeline, gold_pairs(pipeline))).choice
     layers, _ = pipeline.model.attention_shape
     return AttentionChoice(layers - 1 if layers > 2 else layers, None, False)
 
 
 def gold_pairs(
-    pipeline: TranslationPipeline, count: int, split: str = "valid"
+    pipeline: TranslationPipeline, count: int | None = None, split: str = "valid"
 ) -> list[SentencePair]:
-    """Sentences of the embedded corpus with their gold alignments."""
+    """Sentences of the embedded corpus with their gold alignments, by default GOLD_PAIRS."""
     data = pipeline.config.data
     if data.corpus != "embedded":
         raise UserError(
             f"{pipeline.run.folder}: was not trained on the embedded corpus, the only one with "
             "gold alignments: give --layer, --head and --shift instead"
         )
-    drawn = list(embedded.draw(split, count, data.corpus_seed))
+    drawn = list(embedded.draw(split, count or GOLD_PAIRS, data.corpus_seed))
     return [_turned(pair) for pair in drawn] if data.reverse else drawn
 
 

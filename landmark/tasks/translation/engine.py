@@ -93,7 +93,7 @@ class TorchEngine:
         found: list[list[Hypothesis]] = [[] for _ in requests]
         for batch in batches_of(requests, range(len(requests)), draws):
             chosen, its = [requests[n] for n in batch], [seeds[n] for n in batch]
-            state = self._start(chosen, draws)
+            state = self._start([request for request in chosen for _ in range(draws)], 1)
             drawn = self._search.draw(state, chosen, its, draws, sampling, length_penalty)
             for number, hypotheses in zip(batch, drawn, strict=True):
                 found[number] = hypotheses

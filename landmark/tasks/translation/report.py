@@ -281,6 +281,8 @@ class _Systems:
         self.others: dict[str, TranslationPipeline | Iterator[str]] = {}
         opened = OpenOptions(device=str(judge.device))
         for path in options.against:
+            if str(path) == judge.name:
+                raise UserError(f"--against {path}: is given twice")
             if path.is_dir():
                 run = Run.open(path)
                 config = translation_config(run)

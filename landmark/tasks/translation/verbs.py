@@ -8,7 +8,6 @@ from landmark.core.errors import ItemError, UserError
 from landmark.data.translation.parallel_text import Pair
 from landmark.tasks.card import Item, Record, Remark, Report, answer
 from landmark.tasks.translation.alignment import (
-    GOLD_PAIRS,
     Alignment,
     AttentionChoice,
     Trials,
@@ -126,7 +125,7 @@ def align(
 ) -> Iterator[Record]:
     """Which source word each target word comes from; with --choose, who tells it best."""
     if options.choose:
-        gold = gold_pairs(pipeline, options.gold or GOLD_PAIRS)
+        gold = gold_pairs(pipeline, options.gold)
         yield Trials(tuple(try_choices(pipeline, gold)))
         return
     choice = _choice(pipeline, options)
