@@ -40,20 +40,25 @@ def landmark_worker(name: str, run: str, threads: int) -> Translate:
     import torch
 
     torch.set_num_threads(threads)
-    from landmark.decoding.request import Request
+    from landmark.engine.run import Run
     from landmark.tasks.loading import load
     from landmark.tasks.translation import engine as torch_engine
-    from landmark.tasks.translation import exports as exported
+    from landmark.tasks.translation import exported
 
     engine = (
-        load(run, device="cpu").engine if name == OURS else exported.load_engine(run, name, threads)
+        load(run, device="cpu").engine
+        if name == OURS
+        else exported.load_engine(Run.open(Path(run)), name, threads)
     )
 
     def translate(
         sources: list[list[int]], limits: list[int], beam: int, size: int
     ) -> list[list[int]]:
         torch_engine.BATCH_TOKENS = exported.BATCH_TOKENS = size
-        requests = [Request(tuple(s), limit) for s, limit in zip(sources, limits, strict=True)]
+        requests = [
+            torch_engine.SourceRequest(limit, source=tuple(s))
+            for s, limit in zip(sources, limits, strict=True)
+        ]
         return [list(best[0].tokens) for best in engine.search(requests, beam, 0.6)]
 
     return translate
@@ -278,10 +283,15 @@ def main() -> None:
         return
     if not options.run or not options.source:
         parser.error("a run and --source are needed")
-    from landmark.tasks.translation.exports import export_run
+    from landmark.engine.run import Run
+    from landmark.tasks.training import load_config
+    from landmark.tasks.translation.exports import export_ctranslate2
+    from landmark.tasks.translation.options import CTranslate2Options
 
+    run = Run.open(options.run)
     for int8 in (False, True):
-        export_run(options.run, "ctranslate2", int8=int8)
+        chosen = CTranslate2Options(int8=int8)
+        export_ctranslate2(run, load_config(run), chosen, lambda record: None)
     questions = read_questions(options.run, options.source, options.sentences)
     measured = {}
     with tempfile.TemporaryDirectory() as folder:

@@ -41,12 +41,24 @@ class Downloads:
 
 @contextmanager
 def showing(verb: Verb | None = None, printer: Printer | None = None) -> Iterator[Report]:
-    """Shows what is reported while a command works: notes, downloads, progress, pieces of text."""
+    """Shows what is reported while a command works: notes, downloads, progress, pieces of text.
+
+    A training inside it is shown from {"kind": "training"} to {"kind": "end"}.
+    """
     downloads = Downloads()
     tallies: dict[str, Tally] = {}
+    training: Progress | None = None
 
     def report(record: Mapping[str, Any]) -> None:
-        if record["kind"] == "progress":
+        nonlocal training
+        if record["kind"] == "training":
+            training = stack.enter_context(Progress(record["max_steps"]))
+        elif training:
+            training.report(record)
+            if record["kind"] == "end":
+                training.bar.stop()
+                training = None
+        elif record["kind"] == "progress":
             unit = record.get("unit", "items")
             if unit not in tallies:
                 done = record.get("what", verb.done if verb else "done")

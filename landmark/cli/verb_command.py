@@ -1,7 +1,7 @@
 """The commands that the tasks offer: one a verb, for whatever task a run is of."""
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -90,7 +90,7 @@ class Offer:
 
     @property
     def open_options(self) -> type[Any]:
-        found: type[Any] = resolve(self.card.open_options)
+        found: type[Any] = resolve(self.verb.open_options or self.card.open_options)
         return found
 
     def flags(self) -> dict[str, Flag]:
@@ -149,13 +149,14 @@ def call_verb(
     refuse_unfit({k: v for k, v in given.items() if k in known}, offer.flags(), known, where)
     options = read_options(offer.options, given)
     open_options = read_options(offer.open_options, given)
-    read = Input(
-        tuple(given.get("texts") or given.get("images") or ()),
-        given.get("file"),
-        given.get("source"),
-        given.get("target"),
-    )
+    read = Input()
     if offer.verb.takes != "nothing":
+        read = Input(
+            tuple(given.get("texts") or given.get("images") or ()),
+            given.get("file"),
+            given.get("source"),
+            given.get("target"),
+        )
         read.check(offer.verb)
     if offer.verb.check:
         resolve(offer.verb.check)(config, options, read.is_given)
@@ -213,9 +214,16 @@ class Call:
         outputs = {f"--{product.flag}": path for product, path in products.items()}
         if output:
             outputs["--output"] = output
-        refuse_overwriting(outputs, [*self.input.files, *paths_in(self.options)])
+        refuse_overwriting(outputs, [*self.input.files, *self._option_files()])
         for product, path in products.items():
             _check_product(product, path)
+            if product.of_one and len(self.input.arguments) != 1:
+                raise UserError(f"--{product.flag} is of one input: give exactly one")
+
+    def _option_files(self) -> list[Path]:
+        """The files that options name, but for those that are written."""
+        written = {_field(product) for product in self.verb.products}
+        return paths_in(self.options, written)
 
     def perform(self) -> None:
         from landmark.cli.progress import showing
@@ -292,7 +300,7 @@ class Call:
             "opened": repr(
                 {k: v for k, v in as_values(self.open_options).items() if k != "device"}
             ),
-            "files": [digest_file(path) for path in paths_in(self.options) if path.is_file()],
+            "files": [digest_file(path) for path in self._option_files() if path.is_file()],
             "json": as_json,
         }
 
@@ -365,10 +373,12 @@ class Feed:
             raise UserError("; ".join(fault.reason for fault in faults[:_NAMED]) + more)
 
 
-def paths_in(options: Any) -> list[Path]:
-    """The files that options name."""
+def paths_in(options: Any, without: Container[str]) -> list[Path]:
+    """The files that options name, but for some fields."""
     found: list[Path] = []
     for field in dataclasses.fields(options):
+        if field.name in without:
+            continue
         value = getattr(options, field.name)
         values = value if isinstance(value, tuple) else (value,)
         found += [one for one in values if isinstance(one, Path)]
@@ -380,7 +390,7 @@ def _check_product(product: Product, path: Path) -> None:
         from landmark.figures.figure import check_place
 
         check_place(path)
-    elif path.suffix not in product.suffixes:
+    elif "*" not in product.suffixes and path.suffix not in product.suffixes:
         wanted = " or ".join(product.suffixes)
         raise UserError(f"--{product.flag} {path}: name a {wanted} file")
 
@@ -393,13 +403,20 @@ def commands() -> dict[str, Any]:
 def _build_command(its: Verb) -> Any:
     cls = resolve(its.options)
 
-    def call(given: dict[str, Any]) -> Any:
+    def call(given: dict[str, Any]) -> int:
         from landmark.cli.progress import showing
+        from landmark.engine.interruption import InterruptedTraining
 
         printer = Printer(bool(given.pop("as_json", False)))
         options = read_options(cls, given)
         with showing(its, printer) as report:
-            for record in resolve(its.run)(options, report):
-                printer.show(record)
+            try:
+                for record in resolve(its.run)(options, report):
+                    printer.show(record)
+                    printer.flush()
+            except InterruptedTraining as interruption:
+                report({"kind": "note", "text": f"{interruption}; the same command goes on"})
+                return interruption.exit_code
+        return 0
 
     return command(call, its.name, its.help, flags_of(cls).values(), [_AS_JSON])

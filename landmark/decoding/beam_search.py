@@ -18,20 +18,20 @@ from landmark.decoding.speaker import Hypothesis, Speaker, SpeakerState, penaliz
 
 @settings
 class SearchConfig:
-    """How translations are looked for."""
+    """How outputs are searched."""
 
     beam: Annotated[int, Field(ge=1)] = 4
-    """Hypotheses kept for each sentence; 1 is greedy."""
+    """Hypotheses kept for each output; 1 is greedy."""
     length_penalty: Annotated[float, Field(ge=0)] = 0.6
-    """alpha: 0 prefers short translations, larger values longer ones."""
+    """alpha: 0 prefers short outputs, larger values longer ones."""
     max_ratio: Annotated[float, Field(gt=0)] = 2.0
-    """Longest translation: this many times the source's tokens …"""
+    """Longest output: this many times the length of the input …"""
     max_extra: Annotated[int, Field(ge=1)] = 20
     """… and this many more."""
 
-    def max_length(self, source_tokens: int) -> int:
-        """The most tokens (with </s>) to say for a source of that length."""
-        return int(self.max_ratio * source_tokens) + self.max_extra
+    def max_length(self, input_length: int) -> int:
+        """The most tokens (with </s>) to say for an input of that length."""
+        return int(self.max_ratio * input_length) + self.max_extra
 
 
 class Guide(Protocol):

@@ -1,4 +1,4 @@
-"""Beginnings that translations must have, as one table for a batch."""
+"""Beginnings that outputs must have, as one table for a batch."""
 
 from collections.abc import Sequence
 

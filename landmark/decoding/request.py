@@ -1,17 +1,15 @@
-"""What a search is asked for: one sentence, how long its translation may be, what it must hold."""
+"""What a search is asked for: how long an output may be, how it begins, what it must hold."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Request:
-    """One sentence to be said."""
+    """One output to be said. What it is said about is in the state that the search starts from."""
 
-    source: tuple[int, ...]
-    """Its tokens, without </s>."""
     limit: int
-    """Most tokens to say, </s> included."""
+    """Most tokens to say, the end token included."""
     prefix: tuple[int, ...] = ()
-    """Tokens that the translation must begin with."""
+    """Tokens that the output must begin with."""
     phrases: tuple[tuple[int, ...], ...] = ()
-    """Runs of tokens that the translation must hold, in any order."""
+    """Runs of tokens that the output must hold, in any order."""

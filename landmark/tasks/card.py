@@ -107,7 +107,9 @@ class Product:
     write: Ref
     """(pipeline, records, options, path) -> None; writes whole files or none."""
     suffixes: tuple[str, ...] = ()
-    """File endings; none: those that figures have."""
+    """File endings, or * for any; none: those that figures have."""
+    of_one: bool = False
+    """Whether it is of exactly one input, given as an argument."""
     replaces_output: bool = False
     """Whether the records are then not printed."""
 
@@ -130,6 +132,8 @@ class Verb:
     """
     options: Ref = "landmark.tasks.card:NoOptions"
     """A settings class that imports no torch: flags, JSON schema and keywords are made of it."""
+    open_options: Ref | None = None
+    """How its runs are opened, where that is less than the card's `open_options`."""
     takes: Takes = "nothing"
     check: Ref | None = None
     """(config, options, has_input) -> None: refuses what does not go together, before loading."""
@@ -182,7 +186,8 @@ class Card:
     """A record for each split, from (pipeline, no items, options, report)."""
     verbs: tuple[Verb, ...] = ()
     commands: tuple[Verb, ...] = ()
-    """Without a run: (options, report) -> iterator of records, or an exit code."""
+    """Without a run: (options, report) -> iterator of records. They may train: they report
+    {"kind": "training", "max_steps": n}, and then what the training reports."""
     exports: Mapping[str, Verb] = field(default_factory=dict)
     """By format: (run, config, options, report) -> Path. Options inherit ExportOptions."""
     imports: Mapping[str, "Importer"] = field(default_factory=dict)

@@ -6,7 +6,7 @@ from landmark.core.errors import UserError
 from landmark.data.translation.pairs import pack_sources
 from landmark.interop.onnx_seq2seq import save_seq2seq_onnx
 from landmark.models.recurrent.seq2seq import Seq2seq, Seq2seqConfig
-from landmark.tasks.translation.exports import OnnxTranslator
+from landmark.tasks.translation.exported import OnnxTranslator
 
 pytest.importorskip("onnxruntime")
 SOURCES = [[5, 6, 7], [10], [11, 12, 13, 14, 15]]

@@ -149,7 +149,15 @@ _counted: dict[tuple[tuple[str, ...], tuple[str, ...]], int] = {}
 def _count_pairs(source: tuple[str, ...], target: tuple[str, ...]) -> int:
     """Counting reads the files to the end, and so checks them before any work is done."""
     if (source, target) not in _counted:
-        _counted[source, target] = sum(1 for _ in read_pairs(source, target))
+        count = filled = 0
+        for left, right in read_pairs(source, target):
+            count += 1
+            filled += bool(left.strip() and right.strip())
+        if not filled:
+            raise UserError(
+                f"{source[0]}: no pair has words on both sides: there is nothing to learn"
+            )
+        _counted[source, target] = count
     return _counted[source, target]
 
 
@@ -186,9 +194,12 @@ def prepare_translation(
         raise UserError("no validation pair is left: give --valid-source and --valid-target")
     write_durably(folder / WORDS, ("\n".join(sorted(words)) + "\n").encode())
     counts = {"pairs": kept, "valid_pairs": valid, "vocabulary": len(tokenizer)}
-    report(
-        {"kind": "data", **counts, "left_out": dict(dropped), "valid_left_out": dict(valid_dropped)}
-    )
+    left_out = {"left_out": dict(dropped), "valid_left_out": dict(valid_dropped)}
+    summary = [f"{kept:,} pairs to train on, {valid:,} to validate, {len(tokenizer):,} subwords"]
+    for reasons, which in ((dropped, ""), (valid_dropped, " of validation")):
+        if reasons:
+            summary.append(f"warning: left out{which}: {_counts(reasons)}")
+    report({"kind": "data", **counts, **left_out, "summary": "\n".join(summary)})
     return len(tokenizer)
 
 
@@ -250,4 +261,4 @@ def _write(
 
 
 def _counts(dropped: Mapping[str, int]) -> str:
-    return ", ".join(f"{count} {why}" for why, count in dropped.items()) or "the files hold none"
+    return ", ".join(f"{count:,} {why}" for why, count in dropped.items()) or "the files hold none"

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,6 +17,7 @@ from landmark.data.translation.parallel_text import Pair
 from landmark.metrics.alignment import AlignmentScore, Link, score_alignments
 from landmark.probes.alignment import NO_WORD, most_watched, word_attention, words_of_tokens
 from landmark.probes.attention import cross_attentions
+from landmark.tasks.card import Result
 from landmark.tasks.translation.engine import BATCH_TOKENS
 from landmark.tasks.translation.pipeline import TranslationPipeline
 from landmark.tasks.translation.scoring import encode_pairs
@@ -47,7 +49,7 @@ class AttentionChoice:
 
 
 @dataclass(frozen=True)
-class Alignment:
+class Alignment(Result):
     """One pair's words, links between them, and the attention they come from."""
 
     source: tuple[str, ...]
@@ -59,11 +61,36 @@ class Alignment:
     target_pieces: tuple[str, ...]
     attention: Tensor
     """Of each target piece (</s> last) to each source piece, as the model has it."""
+    choice: AttentionChoice
+    """Whose attention it is."""
+    is_own: bool = False
+    """Whether the translation is the model's own."""
+    number: int = 1
+    """Which pair it is."""
 
     @property
     def pharaoh(self) -> str:
         """The links as `source-target` places from 0."""
         return " ".join(f"{source}-{target}" for source, target in sorted(self.links))
+
+    def json(self) -> dict[str, Any]:
+        return {
+            "source": list(self.source),
+            "target": list(self.target),
+            "links": [list(link) for link in sorted(self.links)],
+            "weights": _rounded(self.weights),
+            "source_pieces": list(self.source_pieces),
+            "target_pieces": list(self.target_pieces),
+            "attention": _rounded(self.attention),
+        }
+
+    def lines(self) -> list[str]:
+        """The links; before those of the model's own translation, that translation."""
+        return [f"{' '.join(self.target)}\t{self.pharaoh}" if self.is_own else self.pharaoh]
+
+
+def _rounded(rows: Tensor) -> list[list[float]]:
+    return [[round(value, 6) for value in row] for row in rows.tolist()]
 
 
 @dataclass(frozen=True)
@@ -74,6 +101,50 @@ class Trial:
     score: AlignmentScore
 
 
+@dataclass(frozen=True)
+class Trials(Result):
+    """How well every layer and head aligns, at both steps."""
+
+    trials: tuple[Trial, ...]
+
+    def json(self) -> dict[str, Any]:
+        winner = best(self.trials)
+        return {
+            "trials": [
+                {**vars(trial.choice), **vars(trial.score), "best": trial is winner}
+                for trial in self.trials
+            ]
+        }
+
+    def lines(self) -> list[str]:
+        """Alignment error rates in percent: a table for each of the two steps, the best marked."""
+        winner, heads = best(self.trials), [trial.choice.head for trial in self.trials]
+        lines = []
+        for shifted in (False, True):
+            step = "read in (--shift)" if shifted else "written (--no-shift)"
+            lines.append(f"alignment error rate in percent, attention when the word is {step}")
+            named = "".join(f"{_head(head):>10}" for head in dict.fromkeys(heads))
+            lines.append(f"{'layer':<8}{named}")
+            for layer in sorted({trial.choice.layer for trial in self.trials}):
+                lines.append(f"{layer:<8}{self._row(layer, shifted, winner)}")
+        score = winner.score
+        lines.append(
+            f"* best: {winner.choice}: error rate {100 * score.error_rate:.1f} %, precision "
+            f"{100 * score.precision:.1f} %, recall {100 * score.recall:.1f} % "
+            f"({score.sentences:,} gold-aligned sentences)"
+        )
+        return lines
+
+    def _row(self, layer: int, shifted: bool, winner: Trial) -> str:
+        row = [t for t in self.trials if (t.choice.layer, t.choice.shifted) == (layer, shifted)]
+        marked = [(t.score.error_rate, "*" if t is winner else " ") for t in row]
+        return "".join(f"{f'{100 * rate:.1f}{mark}':>10}" for rate, mark in marked)
+
+
+def _head(head: int | None) -> str:
+    return "mean " if head is None else f"head {head} "
+
+
 def align_pairs(
     pipeline: TranslationPipeline,
     pairs: Iterable[Pair],
@@ -82,14 +153,26 @@ def align_pairs(
     language: str | None = None,
 ) -> Iterator[Alignment]:
     """Align the words (by spaces, in the model's form) of pairs as they come, in their order."""
-    form = pipeline.target_form(language)
     stream, first = iter(pairs), 1
     while block := list(islice(stream, _BLOCK)):
         tokens = encode_pairs(pipeline, block, names, first, language)
-        for (source, target), seen in zip(block, _observe(pipeline, *tokens), strict=True):
-            texts = pipeline.source_form.read(source), form.read(target)
-            yield _align(pipeline, texts, seen, choice)
+        yield from align_block(pipeline, block, tokens, choice, language)
         first += len(block)
+
+
+def align_block(
+    pipeline: TranslationPipeline,
+    pairs: Sequence[Pair],
+    tokens: tuple[list[list[int]], list[list[int]]],
+    choice: AttentionChoice,
+    language: str | None = None,
+) -> list[Alignment]:
+    """Align pairs whose tokens are known."""
+    form = pipeline.target_form(language)
+    return [
+        _align(pipeline, (pipeline.source_form.read(source), form.read(target)), seen, choice)
+        for (source, target), seen in zip(pairs, _observe(pipeline, *tokens), strict=True)
+    ]
 
 
 def check_choice(pipeline: TranslationPipeline, choice: AttentionChoice) -> None:
@@ -108,22 +191,22 @@ def default_choice(pipeline: TranslationPipeline) -> AttentionChoice:
     layers the last.
     """
     if pipeline.config.data.corpus == "embedded":
-        return best(try_choices(pipeline, gold_pairs(pipeline, GOLD_PAIRS))).choice
+        return best(try_choices(pipeline, gold_pairs(pipeline))).choice
     layers, _ = pipeline.model.attention_shape
     return AttentionChoice(layers - 1 if layers > 2 else layers, None, False)
 
 
 def gold_pairs(
-    pipeline: TranslationPipeline, count: int, split: str = "valid"
+    pipeline: TranslationPipeline, count: int | None = None, split: str = "valid"
 ) -> list[SentencePair]:
-    """Sentences of the embedded corpus with their gold alignments."""
+    """Sentences of the embedded corpus with their gold alignments, by default GOLD_PAIRS."""
     data = pipeline.config.data
     if data.corpus != "embedded":
         raise UserError(
             f"{pipeline.run.folder}: was not trained on the embedded corpus, the only one with "
             "gold alignments: give --layer, --head and --shift instead"
         )
-    drawn = list(embedded.draw(split, count, data.corpus_seed))
+    drawn = list(embedded.draw(split, count or GOLD_PAIRS, data.corpus_seed))
     return [_turned(pair) for pair in drawn] if data.reverse else drawn
 
 
@@ -219,4 +302,5 @@ def _align(
         tuple(pieces(tokens[0])),
         tuple(pieces(tokens[1])),
         attention,
+        choice,
     )

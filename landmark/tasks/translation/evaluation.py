@@ -11,10 +11,10 @@ from landmark.data.public_text import text_files
 from landmark.data.text_file import read_lines
 from landmark.data.translation.parallel_text import Pair, read_pairs
 from landmark.metrics.translation import Score, score_translations
-from landmark.tasks.translation.pipeline import Translation, TranslationPipeline
+from landmark.tasks.translation.options import LARGEST_JOIN, TranslateOptions
+from landmark.tasks.translation.pipeline import Sentence, Translation, TranslationPipeline
 
 EMBEDDED_TEST_PAIRS = 1000
-LARGEST_JOIN = 6
 _BLOCK = 500  # sentences translated between two reports
 _DEPTH = re.compile(r"depth-(\d+)")
 
@@ -89,7 +89,7 @@ def join_pairs(pairs: Sequence[Pair], count: int) -> list[Pair]:
     return [(" ".join(a for a, _ in group), " ".join(b for _, b in group)) for group in groups]
 
 
-def evaluate(
+def evaluate_pairs(
     pipeline: TranslationPipeline,
     name: str,
     pairs: Sequence[Pair],
@@ -112,17 +112,13 @@ def translate_all(
     language: str | None = None,
     report: Report | None = None,
 ) -> list[Translation]:
-    """The best translation of every sentence, block by block."""
+    """The best translation of every sentence, block by block; progress is reported."""
+    options = TranslateOptions(beam=beam, length_penalty=length_penalty, to=language)
     found: list[Translation] = []
+    sentences = [Sentence(text, f"sentence {n}", (n,)) for n, text in enumerate(sources, 1)]
     for start in range(0, len(sources), _BLOCK):
-        block = sources[start : start + _BLOCK]
-        found += pipeline.translate(
-            block,
-            beam=beam,
-            length_penalty=length_penalty,
-            first_number=start + 1,
-            language=language,
-        )
+        block = sentences[start : start + _BLOCK]
+        found += pipeline.translate_sentences(block, options)
         if report:
             report(len(block))
     return found

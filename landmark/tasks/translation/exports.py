@@ -1,321 +1,90 @@
-"""A run taken out to another library, and that library as an engine in PyTorch's place."""
+"""`landmark export` of a translator: to CTranslate2 and to ONNX, with the tokenizer."""
 
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
-
-import numpy as np
-import torch
-from torch import Tensor
 
 from landmark.core.configuration import as_values
 from landmark.core.errors import UserError
 from landmark.core.storage import write_durably
 from landmark.data.foreign.sentencepiece import SentencePieceTokenizer
-from landmark.data.tokenizer import SubwordTokenizer
-from landmark.decoding.request import Request
-from landmark.decoding.speaker import Hypothesis, penalize
-from landmark.decoding.stepwise import SamplingConfig
 from landmark.engine.run import Run
 from landmark.interop.ctranslate2 import save_ctranslate2
 from landmark.interop.folder import refuse_foreign, write_export
 from landmark.interop.library import library
-from landmark.interop.onnx import DECODER, ENCODER, save_onnx
+from landmark.interop.onnx import save_onnx
 from landmark.interop.onnx_seq2seq import save_seq2seq_onnx
-from landmark.layers.packing import Packing
 from landmark.models.recurrent.seq2seq import Seq2seq
 from landmark.models.transformer.translator import Translator
-from landmark.tasks.card import Report
-from landmark.tasks.exporting import export_facts, export_folder, open_export
-from landmark.tasks.huggingface import export_to_hf
-from landmark.tasks.training import check_assets, load_config
-from landmark.tasks.translation.engine import BATCH_TOKENS, Engine, TorchEngine, batches_of
-from landmark.tasks.translation.pipeline import TranslationPipeline
+from landmark.tasks.card import ExportOptions, OpenOptions, Report
+from landmark.tasks.exporting import export_facts, export_folder
+from landmark.tasks.translation.exported import TOKENIZER
+from landmark.tasks.translation.options import CTranslate2Options
+from landmark.tasks.translation.pipeline import TranslationPipeline, open_pipeline
 from landmark.tasks.translation.run import TranslationRun
 
-TARGETS = ("ctranslate2", "onnx", "hf")
-ENGINES = ("ctranslate2", "ctranslate2-int8", "onnx")
-_TOKENIZER = "tokenizer.json"
-# So small that scores stay log-probabilities, but not 0, which would let CTranslate2 stop before
-# its beam is full.
-_NO_PENALTY = 1e-9
+
+def check_transformer(config: TranslationRun, options: ExportOptions, has_input: bool) -> None:
+    """CTranslate2 knows no recurrent networks."""
+    if config.model.architecture == "seq2seq":
+        raise UserError("CTranslate2 knows Transformers, and this is none: only --to onnx takes it")
 
 
-def export_run(
-    run: str | Path,
-    target: str,
-    *,
-    int8: bool = False,
-    output: Path | None = None,
-    checkpoint: str | None = None,
-    report: Report = lambda record: None,
+def export_ctranslate2(
+    run: Run, config: TranslationRun, options: CTranslate2Options, report: Report
 ) -> Path:
-    """Write a run's model for another library, with the tokenizer and a manifest; returns where."""
-    if target not in TARGETS:
-        raise UserError(f"no export to {target!r}: choose from {', '.join(TARGETS)}")
-    if int8 and target != "ctranslate2":
-        raise UserError("int8 goes with ctranslate2 only")
-    opened = Run.open(Path(run))
-    folder = output or export_folder(opened, target + "-int8" * int8)
-    if target == "hf":
-        return export_to_hf(run, output, checkpoint, report)
-    library("onnx" if target == "onnx" else target)
+    """Write a run's Transformer for CTranslate2; returns where."""
+    weights = "int8" if options.int8 else None
+
+    def save(pipeline: TranslationPipeline, partial: Path) -> None:
+        assert isinstance(pipeline.model, Translator)
+        save_ctranslate2(pipeline.model, pipeline.tokenizer, partial, weights)
+
+    library("ctranslate2")
+    return _export(run, config, options, "ctranslate2", weights, save)
+
+
+def export_onnx(run: Run, config: TranslationRun, options: ExportOptions, report: Report) -> Path:
+    """Write a run's network as two ONNX graphs, encoder and decoder; returns where."""
+
+    def save(pipeline: TranslationPipeline, partial: Path) -> None:
+        if isinstance(pipeline.model, Seq2seq):
+            save_seq2seq_onnx(pipeline.model, partial)
+        else:
+            assert isinstance(pipeline.model, Translator)
+            save_onnx(pipeline.model, partial)
+
+    library("onnx")
+    return _export(run, config, options, "onnx", None, save)
+
+
+def _export(
+    run: Run,
+    config: TranslationRun,
+    options: ExportOptions,
+    target: str,
+    weights: str | None,
+    save: Callable[[TranslationPipeline, Path], None],
+) -> Path:
+    """Write the model, the tokenizer and a manifest."""
+    name = target if weights is None else f"{target}-{weights}"
+    folder = options.output or export_folder(run, name)
     refuse_foreign(folder.resolve())
-    pipeline = _open(opened, checkpoint)
-    model, source = pipeline.model, pipeline.checkpoint
-    if isinstance(model, Seq2seq) and target != "onnx":
-        raise UserError(f"{opened.folder}: is no Transformer: only --to onnx takes it")
+    opened = OpenOptions(checkpoint=options.checkpoint, device="cpu")
+    pipeline = open_pipeline(run, config, opened, lambda record: None)
+    if isinstance(pipeline.tokenizer, SentencePieceTokenizer):
+        raise UserError(f"{run.folder}: has a vocabulary of SentencePiece: only --to hf takes it")
 
     def fill(partial: Path) -> None:
-        if isinstance(model, Seq2seq):
-            save_seq2seq_onnx(model, partial)
-        elif isinstance(model, Translator) and target == "onnx":
-            save_onnx(model, partial)
-        elif isinstance(model, Translator):
-            save_ctranslate2(model, pipeline.tokenizer, partial, "int8" if int8 else None)
-        write_durably(partial / _TOKENIZER, (opened.folder / _TOKENIZER).read_bytes())
+        save(pipeline, partial)
+        write_durably(partial / TOKENIZER, (run.folder / TOKENIZER).read_bytes())
 
-    facts = export_facts(target, "int8" if int8 else "float32", source)
-    facts["max_length"] = model.config.max_length
-    data = pipeline.config.data
+    facts = export_facts(target, weights or "float32", pipeline.checkpoint)
+    facts["max_length"] = pipeline.model.config.max_length
     facts["text"] = {  # how another program makes the model's input of a sentence
         "form": pipeline.source_form.name,
         "languages": [pipeline.source_form.language, *pipeline.target_forms],
-        "tags": {language: pipeline.tokenizer.tag(language) for language in data.tags},
+        "tags": {language: pipeline.tokenizer.tag(language) for language in config.data.tags},
     }
-    facts["search"] = as_values(pipeline.config.search)
+    facts["search"] = as_values(config.search)
     write_export(folder, facts, fill)
     return folder
-
-
-def load_engine(
-    run: str | Path, name: str, threads: int | None = None, checkpoint: str | None = None
-) -> Engine:
-    """The engine of a run's export; refuses one that is missing, damaged or of other weights."""
-    if name not in ENGINES:
-        raise UserError(f"no engine {name!r}: choose from {', '.join(ENGINES)}")
-    opened = Run.open(Path(run))
-    library("onnxruntime" if name == "onnx" else "ctranslate2")
-    folder = open_export(opened, name, checkpoint)
-    count = threads or torch.get_num_threads()
-    return OnnxEngine(folder, count) if name == "onnx" else CTranslate2Engine(folder, count)
-
-
-class CTranslate2Engine:
-    """Searches with CTranslate2 on processors, a batch a thread.
-
-    Greedy search is the same as ours. So is beam search in what it extends and when it stops; its
-    hypotheses are ranked here by our length penalty, since CTranslate2 has another. Where more of
-    them end in the last step than the beam is wide, it drops the least likely, and we the lowest
-    after the penalty.
-    """
-
-    def __init__(self, folder: Path, threads: int = 1) -> None:
-        self.tokenizer = SubwordTokenizer.load(folder / _TOKENIZER)
-        backend = self.tokenizer.backend
-        self._tokens = [str(backend.id_to_token(n)) for n in range(len(self.tokenizer))]
-        self._numbers = {token: number for number, token in enumerate(self._tokens)}
-        try:
-            self._translator = library("ctranslate2").Translator(
-                str(folder), device="cpu", inter_threads=threads, intra_threads=1
-            )
-        except (RuntimeError, ValueError) as error:
-            raise UserError(f"{folder}: CTranslate2 cannot read it: {error}") from None
-
-    def search(
-        self, requests: Sequence[Request], beam: int, length_penalty: float
-    ) -> list[list[Hypothesis]]:
-        if any(request.phrases for request in requests):
-            raise UserError("a glossary needs the PyTorch engine")
-        found: dict[int, list[Hypothesis]] = {}
-        batches = list(batches_of(requests, range(len(requests))))
-        while batches:
-            jobs = [(batch, self._submit([requests[n] for n in batch], beam)) for batch in batches]
-            # One limit holds for a whole batch. Who went beyond his own starts again among equals.
-            beyond = defaultdict(list)
-            for batch, (limit, answers) in jobs:
-                for number, answer in zip(batch, answers, strict=True):
-                    own = requests[number].limit
-                    result = _result(answer)
-                    if own < limit and any(len(said) >= own for said in result.hypotheses):
-                        beyond[own].append(number)
-                    else:
-                        found[number] = self._ranked(result, own, length_penalty)
-            batches = list(beyond.values())
-        hypotheses = [found[number] for number in range(len(requests))]
-        return self._with_prefixes(requests, hypotheses, length_penalty)
-
-    def sample(
-        self,
-        requests: Sequence[Request],
-        draws: int,
-        sampling: SamplingConfig,
-        seeds: Sequence[int],
-    ) -> list[list[Hypothesis]]:
-        """CTranslate2 draws from generators that cannot be seeded a sentence."""
-        raise UserError("sampling needs the PyTorch engine: CTranslate2 has no seed a sentence")
-
-    def _submit(self, requests: list[Request], beam: int) -> tuple[int, list[Any]]:
-        """Start a batch; returns the limit it runs with, and answers to wait for."""
-        limit = max(request.limit for request in requests)
-        prefixed = any(request.prefix for request in requests)
-        answers = self._translator.translate_batch(
-            [self._spell(request.source) for request in requests],
-            [self._spell(request.prefix) for request in requests] if prefixed else None,
-            asynchronous=True,
-            beam_size=beam,
-            num_hypotheses=beam,
-            length_penalty=_NO_PENALTY,
-            return_scores=True,
-            max_input_length=0,
-            max_decoding_length=limit,
-            min_decoding_length=0,
-        )
-        return limit, answers
-
-    def _ranked(self, result: Any, limit: int, alpha: float) -> list[Hypothesis]:
-        """The hypotheses of one sentence by our penalty, best first."""
-        ranked = []
-        for said, total in zip(result.hypotheses, result.scores, strict=True):
-            tokens = tuple(self._numbers[token] for token in said)
-            ranked.append(_hypothesis(tokens, float(total), limit, alpha))
-        return sorted(ranked, key=lambda hypothesis: -hypothesis.score)
-
-    def _with_prefixes(
-        self, requests: Sequence[Request], found: list[list[Hypothesis]], alpha: float
-    ) -> list[list[Hypothesis]]:
-        """Count the prefixes' log-probabilities too, which CTranslate2 leaves out."""
-        numbers = [number for number, request in enumerate(requests) if request.prefix]
-        if not numbers:
-            return found
-        scored = self._translator.score_batch(
-            [self._spell(requests[number].source) for number in numbers],
-            [self._spell(requests[number].prefix) for number in numbers],
-            max_input_length=0,
-            max_batch_size=BATCH_TOKENS,
-            batch_type="tokens",
-        )
-        for number, score in zip(numbers, scored, strict=True):
-            request = requests[number]
-            gained = sum(score.log_probs[: len(request.prefix)])
-            found[number] = [
-                _hypothesis(one.tokens, one.log_probability + gained, request.limit, alpha)
-                for one in found[number]
-            ]
-        return found
-
-    def _spell(self, numbers: Sequence[int]) -> list[str]:
-        return [self._tokens[number] for number in numbers]
-
-
-class OnnxEngine(TorchEngine):
-    """Our own searches over the two graphs, which ONNX Runtime computes."""
-
-    def __init__(self, folder: Path, threads: int = 1) -> None:
-        tokenizer = SubwordTokenizer.load(folder / _TOKENIZER)
-        graphs = OnnxTranslator(folder, threads, len(tokenizer))
-        models = [cast(Translator, graphs)]  # it starts and steps as one
-        super().__init__(models, tokenizer.begin, tokenizer.end, torch.device("cpu"))
-
-
-class OnnxState:
-    """What the decoder graph is fed at the next step."""
-
-    def __init__(self, memory: dict[str, Any], rows: dict[str, Any]) -> None:
-        self.memory, self.rows = memory, rows
-
-    def select_rows(self, rows: Tensor) -> None:
-        """Reorder, repeat or drop rows."""
-        self.rows = {name: array[:, rows.numpy()] for name, array in self.rows.items()}
-
-    def select_sentences(self, sentences: Tensor) -> None:
-        """Keep these sentences."""
-        kept = sentences.numpy()
-        self.memory = {
-            name: array[kept] if name == "visible" else array[:, kept]
-            for name, array in self.memory.items()
-        }
-
-
-class OnnxTranslator:
-    """Encoder and decoder graphs behind the two calls that searches make of a translator."""
-
-    def __init__(self, folder: Path, threads: int, vocab_size: int) -> None:
-        self.config = SimpleNamespace(vocab_size=vocab_size)
-        runtime = library("onnxruntime")
-        options = runtime.SessionOptions()
-        options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
-        self._encoder, self._decoder = (
-            runtime.InferenceSession(
-                str(folder / name), options, providers=["CPUExecutionProvider"]
-            )
-            for name in (ENCODER, DECODER)
-        )
-
-    def start(
-        self, source: Tensor, packing: Packing, rows_per_sentence: int, max_length: int
-    ) -> OnnxState:
-        """Encode packed sources; the state has `rows_per_sentence` rows a sentence."""
-        places = np.arange(packing.max_length)
-        visible = places < packing.lengths.numpy()[:, None]
-        grid = np.zeros(visible.shape, np.int64)
-        grid[visible] = source.numpy()
-        encoded = _named(self._encoder, {"source": grid, "visible": visible})
-        memory = {name: array for name, array in encoded.items() if name.startswith("memory_")}
-        first = {
-            name.removeprefix("first_"): np.repeat(array, rows_per_sentence, 1)
-            for name, array in encoded.items()
-            if name.startswith("first_")
-        }
-        return OnnxState({**memory, "visible": visible}, first or _empty(memory, rows_per_sentence))
-
-    def step(self, tokens: Tensor, state: OnnxState) -> Tensor:
-        """Logits of the token after these. (R,) -> (R, V)"""
-        inputs = {"tokens": tokens.numpy(), **state.memory, **state.rows}
-        outputs = _named(self._decoder, inputs)
-        logits = torch.from_numpy(outputs.pop("logits"))
-        state.rows = {name.removeprefix("next_"): array for name, array in outputs.items()}
-        return logits
-
-
-def _named(graph: Any, inputs: dict[str, Any]) -> dict[str, Any]:
-    """A graph's outputs by name."""
-    names = [output.name for output in graph.get_outputs()]
-    return dict(zip(names, graph.run(names, inputs), strict=True))
-
-
-def _empty(memory: dict[str, Any], rows: int) -> dict[str, Any]:
-    """A Transformer's cache before the first step: as its memory, but of no token."""
-    layers, batch, heads, _, size = memory["memory_keys"].shape
-    cache = np.zeros((layers, batch * rows, heads, 0, size), np.float32)
-    return {"keys": cache, "values": cache}
-
-
-def _open(run: Run, checkpoint: str | None) -> TranslationPipeline:
-    """A translation run with its model on the processor."""
-    config = load_config(run)
-    if not isinstance(config, TranslationRun):
-        raise UserError(
-            f"{run.folder}: is a run of task {config.task!r}, which has no export but to hf"
-        )
-    check_assets(run)
-    pipeline = TranslationPipeline(run, config, checkpoint, "cpu")
-    if isinstance(pipeline.tokenizer, SentencePieceTokenizer):
-        raise UserError(f"{run.folder}: has a vocabulary of SentencePiece: only --to hf takes it")
-    return pipeline
-
-
-def _result(answer: Any) -> Any:
-    """Wait for CTranslate2; what it cannot do is said in its own words."""
-    try:
-        return answer.result()
-    except (RuntimeError, ValueError) as error:
-        raise UserError(f"CTranslate2: {str(error).splitlines()[0]}") from None
-
-
-def _hypothesis(tokens: tuple[int, ...], total: float, limit: int, alpha: float) -> Hypothesis:
-    """With the score that our searches give: </s> counts, where the limit left room for it."""
-    ended = len(tokens) < limit
-    return Hypothesis(tokens, total, total / penalize(len(tokens) + ended, alpha), ended)

@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from landmark.core.errors import UserError
+from landmark.core.errors import ItemError, UserError
 from landmark.core.runtime import choose_device, derive_seed
 from landmark.data.foreign.sentencepiece import load_subwords
 from landmark.data.text_file import is_valid
@@ -17,28 +18,36 @@ from landmark.data.translation.pairs import pack_sources
 from landmark.data.translation.preparation import WORDS
 from landmark.data.translation.text_form import TextForm
 from landmark.decoding.constraints import tokens_needed
-from landmark.decoding.request import Request
 from landmark.decoding.speaker import Hypothesis
 from landmark.decoding.stepwise import SamplingConfig
 from landmark.engine.run import Run
 from landmark.models.translation import TranslationModel
 from landmark.probes.attention import cross_attention
-from landmark.tasks.training import load_weights
-from landmark.tasks.translation.engine import Engine, TorchEngine
+from landmark.tasks.card import OpenOptions, Report, take_options
+from landmark.tasks.training import check_assets, load_config, load_weights
+from landmark.tasks.translation.engine import Engine, SourceRequest, TorchEngine
+from landmark.tasks.translation.exported import ENGINES, load_engine
 from landmark.tasks.translation.glossary import Glossary
+from landmark.tasks.translation.options import TranslateOptions, TranslationOpenOptions
 from landmark.tasks.translation.run import TranslationRun, build_model
 
-Place = Callable[[int], str]
-"""How messages name the n-th text."""
 Number = tuple[int, ...]
 """Which text one is: its sentence or line, then its part of that line, its part of that part …"""
+_TORCH = "torch"
 _SILENCE = Hypothesis((), 0.0, 0.0, True)
 _ADVICE = "split it, as `landmark translate --document` does"
 _LINE_BREAKS = re.compile(r"[\r\n]+")  # a translation is one line
+_QUOTED = 40  # characters of a sentence that a message quotes
 
 
-def _sentence(number: int) -> str:
-    return f"sentence {number}"
+class Sentence(NamedTuple):
+    """A text to translate."""
+
+    text: str
+    place: str
+    """How messages name it: file:12, or sentence 2."""
+    number: Number
+    """With the seed and the text it decides what is drawn."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +57,8 @@ class Translation:
     source: str
     text: str
     score: float
+    """The log-probability over the length penalty, whether it was searched or drawn."""
+    log_probability: float
     alternatives: tuple[tuple[str, float], ...]
     """The n best, best first: text and score."""
     unknown_words: tuple[str, ...]
@@ -58,6 +69,28 @@ class Translation:
     """… and as text in the model's own form, which papers score (data/translation/text_form)."""
     ended: bool
     """Whether it came to its end; if not, it was cut at as many tokens as it has."""
+    n_best: int = 1
+    """How many were asked for."""
+    warnings: tuple[str, ...] = field(default=(), compare=False)
+
+    def json(self) -> dict[str, Any]:
+        record: dict[str, Any] = {
+            "source": self.source,
+            "translation": self.text,
+            "score": self.score,
+            "log_probability": self.log_probability,
+            "ended": self.ended,
+            "unknown_words": list(self.unknown_words),
+        }
+        if self.n_best > 1:
+            record["n_best"] = [{"text": text, "score": score} for text, score in self.alternatives]
+        return record
+
+    def lines(self) -> list[str]:
+        """The translation; of several asked for, a line each: score, tab, text."""
+        if self.n_best == 1:
+            return [self.text]
+        return [f"{score:.4f}\t{text}" for text, score in self.alternatives]
 
 
 @dataclass(frozen=True)
@@ -67,6 +100,47 @@ class AttentionMap:
     source: tuple[str, ...]
     target: tuple[str, ...]
     weights: Tensor  # (layers, heads, T, S)
+
+
+def open_pipeline(
+    run: Run, config: TranslationRun, options: OpenOptions, report: Report
+) -> "TranslationPipeline":
+    """A translation run, alone or with others as an ensemble, and what searches."""
+    engine, ensemble = _TORCH, []
+    if isinstance(options, TranslationOpenOptions):
+        engine, ensemble = options.engine, list(options.ensemble)
+    if ensemble and engine != _TORCH:
+        raise UserError("an ensemble is searched with torch: leave out --engine")
+    if engine not in (_TORCH, *ENGINES):
+        known = ", ".join((_TORCH, *ENGINES))
+        raise UserError(f"no engine {engine!r}: a translator has {known}")
+    others = [Run.open(folder) for folder in ensemble]
+    configs = [translation_config(other) for other in others]
+    pipeline = _open_one(run, config, options.checkpoint, options.device)
+    pipeline.average_with(
+        [
+            _open_one(other, its, None, options.device)
+            for other, its in zip(others, configs, strict=True)
+        ]
+    )
+    if engine != _TORCH:
+        pipeline.engine = load_engine(run, engine, checkpoint=options.checkpoint)
+    return pipeline
+
+
+def translation_config(run: Run) -> TranslationRun:
+    """The configuration of a translation run; a run of another task is refused."""
+    config = load_config(run)
+    if not isinstance(config, TranslationRun):
+        raise UserError(f"{run.folder}: is a run of task {config.task!r}, not 'translation'")
+    return config
+
+
+def _open_one(
+    run: Run, config: TranslationRun, checkpoint: str | None, device: str
+) -> "TranslationPipeline":
+    check_assets(run)
+    return TranslationPipeline(run, config, checkpoint, device)
 
 
 class TranslationPipeline:
@@ -87,13 +161,26 @@ class TranslationPipeline:
         self.model = build_model(config.model).eval()
         self.checkpoint = load_weights(self.model, run, checkpoint, len(self.tokenizer))
         self.model.to(self.device)
-        self.use([self.model])
+        self.checkpoints = [self.checkpoint]
+        """Those of all members of an ensemble."""
+        self.name = str(run.folder)
+        self._use([self.model])
 
-    def use(self, models: Sequence[TranslationModel]) -> None:
+    def _use(self, models: Sequence[TranslationModel]) -> None:
         """Search with these models, averaged if there are several: the shortest rules."""
         begin, end = self.tokenizer.begin, self.tokenizer.end
         self.engine: Engine = TorchEngine(models, begin, end, self.device)
         self.max_length: int = min(model.config.max_length for model in models)
+
+    def average_with(self, others: Sequence["TranslationPipeline"]) -> None:
+        """Search with the mean of this run's and other runs' probabilities: an ensemble."""
+        if not others:
+            return
+        for other in others:
+            _check_alike(self, other)
+        self.checkpoints += [other.checkpoint for other in others]
+        self.name = " + ".join([self.name, *(other.name for other in others)])
+        self._use([self.model, *(other.model for other in others)])
 
     @cached_property
     def known_words(self) -> frozenset[str]:
@@ -128,66 +215,62 @@ class TranslationPipeline:
         return self.target_forms[language]
 
     def translate(
-        self,
-        texts: Sequence[str],
-        *,
-        beam: int | None = None,
-        length_penalty: float | None = None,
-        n_best: int = 1,
-        sampling: SamplingConfig | None = None,
-        seed: int = 1,
-        first_number: int = 1,
-        numbers: Sequence[Number] | None = None,
-        place: Place = _sentence,
-        language: str | None = None,
-        prefix: str = "",
-        glossary: Glossary | None = None,
+        self, texts: Sequence[str], options: TranslateOptions | None = None, **keywords: Any
     ) -> list[Translation]:
         """Translate sentences, in any number; results come in the order given, blank for blank.
 
-        A draw depends on the seed, the sentence and its number, which counts from `first_number`
-        or is given in `numbers`; messages name the sentence as `place` does.
-        Every translation begins with `prefix`, and holds what the glossary asks for.
+        Options as TranslateOptions or by keyword. A draw depends on the seed, the sentence and its
+        number, from 1. Every translation begins with `prefix`, and holds what the glossary asks
+        for.
         """
-        if isinstance(texts, str):
-            raise UserError("translate takes a list of sentences, not one string")
-        if sampling and glossary:
-            raise UserError("a glossary is honoured by search, not by sampling: give one of them")
+        chosen = take_options(TranslateOptions, options, keywords)
+        return self.translate_sentences(number_texts(texts), chosen)
+
+    def translate_sentences(
+        self,
+        sentences: Sequence[Sentence],
+        options: TranslateOptions,
+        glossary: Glossary | None = None,
+    ) -> list[Translation]:
+        """The same for sentences that have a place and a number; a glossary may be read already."""
+        if glossary is None and options.glossary:
+            glossary = Glossary.read(options.glossary)
         search = self.config.search
-        beam = max(search.beam, n_best) if beam is None else beam
-        if not 1 <= n_best <= beam:
-            raise UserError(f"n_best {n_best} of a beam of {beam}: give 1 to {beam}, or widen it")
-        penalty = search.length_penalty if length_penalty is None else length_penalty
-        form = self.target_form(language)
-        known = numbers or [(number,) for number in range(first_number, first_number + len(texts))]
-        places = [place(number[0]) for number in known]
-        requests = self._requests(texts, places, form, prefix, glossary)
-        if sampling:
-            seeds = [derive_seed(seed, "draw", *known[index]) for index in requests]
-            hypotheses = self.engine.sample(list(requests.values()), n_best, sampling, seeds)
+        beam = beam_of(search.beam, options)
+        penalty = search.length_penalty
+        if options.length_penalty is not None:
+            penalty = options.length_penalty
+        form = self.target_form(options.to)
+        requests = self._requests(sentences, form, options.prefix.strip(), glossary)
+        asked = list(requests.values())
+        if options.sample:
+            seed = 1 if options.seed is None else options.seed
+            seeds = [derive_seed(seed, "draw", *sentences[index].number) for index in requests]
+            sampling = sampling_config(options)
+            hypotheses = self.engine.sample(asked, seeds, options.n_best, sampling, penalty)
         else:
-            hypotheses = self.engine.search(list(requests.values()), beam, penalty)
+            hypotheses = self.engine.search(asked, beam, penalty)
         found = dict(zip(requests, hypotheses, strict=True))
         return [
-            self._result(text, found.get(index, [_SILENCE]), n_best, form)
-            for index, text in enumerate(texts)
+            self._result(sentence, found.get(index, [_SILENCE]), options.n_best, form)
+            for index, sentence in enumerate(sentences)
         ]
 
     def attention(
         self,
         text: str,
         translation: str | Translation | None = None,
-        language: str | None = None,
+        to: str | None = None,
     ) -> AttentionMap:
         """Cross-attention while the translation (by default the model's own) is written."""
-        form = self.target_form(language)
+        form = self.target_form(to)
         if translation is None:
-            translation = self.translate([text], language=language)[0]
+            translation = self.translate([text], to=to)[0]
         if isinstance(translation, Translation):
             target = list(translation.tokens)
         else:
-            target = self.encode_targets([translation], form, _sentence)[0]
-        source, end = self.encode_sources([text], form, _sentence)[0], self.tokenizer.end
+            target = self.encode_targets([translation], ["the translation"], form)[0]
+        source, end = self.encode_sources([text], ["the sentence"], form)[0], self.tokenizer.end
         packed, packing = pack_sources([source], end)
         longest = self.max_length  # a search may end there, without </s>
         inputs = torch.tensor([self.tokenizer.begin, *target][:longest], device=self.device)
@@ -202,68 +285,74 @@ class TranslationPipeline:
     def encode_sources(
         self,
         texts: Sequence[str],
+        subjects: Sequence[str],
         form: TextForm,
-        place: Place,
-        first_number: int = 1,
         advice: str = "split it",
     ) -> list[list[int]]:
         """Source texts as the model reads them, after the tag of the language asked for.
 
-        advice: what to do with one that is too long.
+        subjects: what messages call each; advice: what to do with one that is too long.
         """
         tag = [self.tokenizer.tag(form.language)] if self.config.data.tags else []
         read = [self.source_form.read(text) for text in texts]
-        encode = self.tokenizer.encode
-        encoded = self._encode(encode, read, place, first_number, len(tag), advice)
+        encoded = self._encode(self.tokenizer.encode, read, subjects, len(tag), advice)
         return [tag + source for source in encoded]
 
     def encode_targets(
-        self, texts: Sequence[str], form: TextForm, place: Place, first_number: int = 1
+        self, texts: Sequence[str], subjects: Sequence[str], form: TextForm
     ) -> list[list[int]]:
         """Given translations as the model would say them."""
         read = [form.read(text) for text in texts]
-        return self._encode(self.tokenizer.encode_targets, read, place, first_number)
+        return self._encode(self.tokenizer.encode_targets, read, subjects)
 
     def _encode(
         self,
         encode: Callable[[Sequence[str]], list[list[int]]],
         texts: Sequence[str],
-        place: Place,
-        first_number: int,
+        subjects: Sequence[str],
         room: int = 0,
         advice: str = "split it",
     ) -> list[list[int]]:
         limit = self.max_length - 1 - room
-        for number, text in enumerate(texts, first_number):
+        for named, text in zip(subjects, texts, strict=True):
             if not is_valid(text):
-                raise UserError(f"{place(number)} is not valid UTF-8")
+                raise ItemError(f"{named} is not valid UTF-8")
         encoded = encode(texts)
-        for number, (text, tokens) in enumerate(zip(texts, encoded, strict=True), first_number):
+        for named, text, tokens in zip(subjects, texts, encoded, strict=True):
             if len(tokens) > limit:
-                raise UserError(
-                    f"{place(number)} has {len(tokens)} tokens, but the model takes at most "
-                    f"{limit}: {advice} ({text[:40]!r}…)"
+                raise ItemError(
+                    f"{named} has {len(tokens)} tokens, but the model takes at most "
+                    f"{limit}: {advice} ({text[:_QUOTED]!r}…)"
                 )
         return encoded
 
+    def check_sources(self, sentences: Sequence[Sentence], to: str | None = None) -> None:
+        """Refuse sentences that the model cannot take, before any is translated."""
+        self._requests(sentences, self.target_form(to), "", None)
+
     def _requests(
         self,
-        texts: Sequence[str],
-        places: Sequence[str],
+        sentences: Sequence[Sentence],
         form: TextForm,
         prefix: str,
         glossary: Glossary | None,
-    ) -> dict[int, Request]:
+    ) -> dict[int, SourceRequest]:
         """What to search for, by the place of each text among them; not for blank ones."""
-        sources = self.encode_sources(texts, form, places.__getitem__, 0, _ADVICE)
-        said = [prefix] if prefix else []
-        begun = [token for row in self.encode_targets(said, form, _prefix) for token in row]
+        texts = [sentence.text for sentence in sentences]
+        subjects = [subject(sentence.place) for sentence in sentences]
+        sources = self.encode_sources(texts, subjects, form, _ADVICE)
+        begun: list[int] = []
+        if prefix:
+            try:
+                (begun,) = self.encode_targets([prefix], ["the prefix"], form)
+            except ItemError as error:  # no fault of any sentence
+                raise UserError(str(error)) from None
         return {
             index: self._request(
-                sources[index], begun, self._phrases(text, glossary, form), places[index]
+                sources[index], begun, self._phrases(sentence.text, glossary, form), sentence.place
             )
-            for index, text in enumerate(texts)
-            if text.strip()
+            for index, sentence in enumerate(sentences)
+            if sentence.text.strip()
         }
 
     def _phrases(
@@ -284,23 +373,16 @@ class TranslationPipeline:
         prefix: list[int],
         phrases: tuple[tuple[int, ...], ...],
         place: str,
-    ) -> Request:
+    ) -> SourceRequest:
         limit = min(self.max_length, self.config.search.max_length(len(source) + 1))
         needed = tokens_needed(tuple(prefix), phrases) + 1  # and </s>
         if needed > limit:
             what = "the prefix has" if prefix and not phrases else "prefix and glossary ask for"
-            raise UserError(
+            raise ItemError(
                 f"{place}: {what} {needed - 1} tokens, but its translation may have "
                 f"{limit - 1}: shorten them"
             )
-        return Request(tuple(source), limit, tuple(prefix), phrases)
-
-    def check_source(self, text: str, place: str, language: str | None = None) -> None:
-        """Refuse a text that is too long to be translated in one piece."""
-        # A token is a byte at least, but for a tag and a space before the text.
-        if len(text.encode()) + 2 >= self.max_length:
-            form = self.target_form(language)
-            self.encode_sources([text], form, lambda _: place, advice=_ADVICE)
+        return SourceRequest(limit, tuple(prefix), phrases, tuple(source))
 
     def fits(self, text: str) -> bool:
         """Whether a text is short enough to be translated in one piece."""
@@ -309,7 +391,7 @@ class TranslationPipeline:
         return len(tokens) + tag < self.max_length
 
     def _result(
-        self, text: str, hypotheses: list[Hypothesis], n_best: int, form: TextForm
+        self, sentence: Sentence, hypotheses: list[Hypothesis], n_best: int, form: TextForm
     ) -> Translation:
         if not hypotheses:
             raise UserError(f"{self.checkpoint}: the model's output is not finite: use another")
@@ -320,10 +402,77 @@ class TranslationPipeline:
             (form.write(line), hypothesis.score)
             for line, hypothesis in zip(said, chosen, strict=True)
         )
-        (best, score), unknown = ranked[0], self.unknown_words(text)
-        spoken, ended = chosen[0].tokens, chosen[0].ended
-        return Translation(text, best, score, ranked, unknown, spoken, said[0], ended)
+        unknown, best = self.unknown_words(sentence.text), chosen[0]
+        warnings = unknown_warnings(sentence.place, unknown)
+        if not best.ended:
+            cut = self.cut_warning(sentence.place, sentence.text, len(best.tokens), "--document")
+            warnings = (*warnings, cut)
+        return Translation(
+            source=sentence.text,
+            text=ranked[0][0],
+            score=best.score,
+            log_probability=best.log_probability,
+            alternatives=ranked,
+            unknown_words=unknown,
+            tokens=best.tokens,
+            said=said[0],
+            ended=best.ended,
+            n_best=n_best,
+            warnings=warnings,
+        )
+
+    def cut_warning(self, place: str, source: str, count: int, way_out: str = "") -> str:
+        """That a translation is not whole, why, and what to do."""
+        is_long = count >= self.max_length
+        reason = "the model's most" if is_long else "the most for so short a source"
+        advice = f"split it, or give {way_out}" if is_long and way_out else "reword it"
+        begins = f"{source[:_QUOTED]!r}…"
+        return f"{place}: the translation was cut at {count} tokens, {reason}: {advice} ({begins})"
 
 
-def _prefix(number: int) -> str:
-    return "the prefix"
+def subject(place: str, noun: str = "sentence") -> str:
+    """A text as the subject of a message: "sentence 2", or "file:12: the sentence"."""
+    return place if place.startswith("sentence ") else f"{place}: the {noun}"
+
+
+def unknown_warnings(place: str, words: Sequence[str]) -> tuple[str, ...]:
+    """That words were never seen in training, if there are any."""
+    return (f"{place}: never seen in training: {', '.join(words)}",) if words else ()
+
+
+def number_texts(texts: Sequence[str]) -> list[Sentence]:
+    """Texts by their numbers, from 1; what is no text is refused."""
+    if isinstance(texts, str):
+        raise UserError("translate takes a list of sentences, not one string")
+    for number, text in enumerate(texts, 1):
+        if not isinstance(text, str):
+            raise UserError(f"sentence {number} is no text but of type {type(text).__name__}")
+    return [Sentence(text, f"sentence {n}", (n,)) for n, text in enumerate(texts, 1)]
+
+
+def beam_of(usual: int, options: TranslateOptions) -> int:
+    """The beam of the options or of the recipe; one as wide as the translations asked for."""
+    beam = max(usual, options.n_best) if options.beam is None else options.beam
+    if beam == 1 and options.length_penalty is not None and not options.glossary:
+        raise UserError("--length-penalty ranks hypotheses, and a beam of 1 keeps one: widen it")
+    return beam
+
+
+def sampling_config(options: TranslateOptions) -> SamplingConfig:
+    """How tokens are drawn."""
+    temperature = 1.0 if options.temperature is None else options.temperature
+    return SamplingConfig(temperature=temperature, top_k=options.top_k, top_p=options.top_p)
+
+
+def _check_alike(one: TranslationPipeline, other: TranslationPipeline) -> None:
+    """Only what speaks of the same tokens in the same languages can be averaged."""
+    if one.tokenizer.to_text() != other.tokenizer.to_text():
+        raise UserError(
+            f"{other.run.folder}: has another vocabulary than {one.run.folder}: an ensemble needs "
+            "runs of one tokenizer (train with tokenizer.file=RUN/tokenizer.json)"
+        )
+    for name in ("tokenizer.form", "data.languages", "data.tags"):
+        group, _, key = name.partition(".")
+        values = [getattr(getattr(p.config, group), key) for p in (one, other)]
+        if values[0] != values[1]:
+            raise UserError(f"{other.run.folder}: has {name} {values[1]!r}, not {values[0]!r}")

@@ -3,8 +3,8 @@
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,21 +15,24 @@ from landmark.data.batch import TranslationBatch
 from landmark.data.translation.pairs import collate_pairs, cut_by_budget
 from landmark.data.translation.parallel_text import Pair
 from landmark.models.translation import TranslationModel
+from landmark.tasks.card import Result
 from landmark.tasks.translation.engine import BATCH_TOKENS
-from landmark.tasks.translation.pipeline import TranslationPipeline
+from landmark.tasks.translation.pipeline import TranslationPipeline, subject
 
 _BLOCK = 1000  # pairs read at a time, sorted by length and scored in batches
 _CHUNK_ELEMENTS = 1 << 21  # logits held at a time
 
 
 @dataclass(frozen=True)
-class PairScore:
+class PairScore(Result):
     """A translation's tokens, </s> last, and the natural logarithm of each one's probability."""
 
     source: str
     target: str
     pieces: tuple[str, ...]
     log_probabilities: tuple[float, ...]
+    per_piece: bool = False
+    """Whether the tokens' own log-probabilities are shown."""
 
     @property
     def log_probability(self) -> float:
@@ -42,7 +45,40 @@ class PairScore:
 
     @property
     def perplexity(self) -> float:
-        return math.exp(min(700.0, -self.per_token))  # the largest that a float can hold
+        return perplexity(self.log_probability, len(self.log_probabilities))
+
+    def json(self) -> dict[str, Any]:
+        record: dict[str, Any] = {
+            "source": self.source,
+            "target": self.target,
+            "log_probability": self.log_probability,
+            "per_token": self.per_token,
+            "perplexity": self.perplexity,
+            "tokens": len(self.pieces),
+        }
+        if self.per_piece:
+            record["pieces"] = list(self.pieces)
+            record["log_probabilities"] = list(self.log_probabilities)
+        return record
+
+    def lines(self) -> list[str]:
+        """Tab-separated: the sum, the mean over tokens, the perplexity; piece=value of each."""
+        columns = [self.log_probability, self.per_token, self.perplexity]
+        line = "\t".join(f"{value:.4f}" for value in columns)
+        if self.per_piece:
+            parts = zip(self.pieces, self.log_probabilities, strict=True)
+            line += "\t" + " ".join(f"{_visible(piece)}={value:.4f}" for piece, value in parts)
+        return [line]
+
+
+def perplexity(log_probability: float, tokens: int) -> float:
+    """The inverse probability of a token, on average."""
+    return math.exp(min(700.0, -log_probability / tokens))  # the largest that a float can hold
+
+
+def _visible(piece: str) -> str:
+    """A piece as one word: the space that begins a word as a sign, as SentencePiece shows it."""
+    return "".join("▁" if sign.isspace() else sign for sign in piece)
 
 
 def score_pairs(
@@ -58,30 +94,60 @@ def score_pairs(
     """
     stream, first = iter(pairs), 1
     while block := list(islice(stream, _BLOCK)):
-        sources, targets = encode_pairs(pipeline, block, names, first, language)
-        scored = score_tokens(pipeline, sources, targets)
-        for (source, target), tokens, values in zip(block, targets, scored, strict=True):
-            pieces = pipeline.tokenizer.pieces([*tokens, pipeline.tokenizer.end])
-            yield PairScore(source, target, tuple(pieces), tuple(values))
+        yield from score_block(
+            pipeline, block, encode_pairs(pipeline, block, names, first, language)
+        )
         first += len(block)
+
+
+def score_block(
+    pipeline: TranslationPipeline,
+    pairs: Sequence[Pair],
+    tokens: tuple[list[list[int]], list[list[int]]],
+    per_piece: bool = False,
+) -> list[PairScore]:
+    """Score pairs whose tokens are known."""
+    found, end = [], pipeline.tokenizer.end
+    for pair, target, values in zip(pairs, tokens[1], score_tokens(pipeline, *tokens), strict=True):
+        pieces = pipeline.tokenizer.pieces([*target, end])
+        found.append(PairScore(*pair, tuple(pieces), tuple(values), per_piece))
+    return found
 
 
 def encode_pairs(
     pipeline: TranslationPipeline,
     pairs: Sequence[Pair],
-    names: tuple[str, str],
+    names: tuple[str, str] = ("source", "target"),
     first_number: int = 1,
     language: str | None = None,
 ) -> tuple[list[list[int]], list[list[int]]]:
     """Tokens of both sides, in the model's form; what it cannot take is named by its line."""
+    numbers = range(first_number, first_number + len(pairs))
+    sides = [[f"{name}:{number}: the sentence" for number in numbers] for name in names]
+    return _encode_sides(pipeline, pairs, sides[0], sides[1], language)
+
+
+def encode_placed(
+    pipeline: TranslationPipeline,
+    pairs: Sequence[Pair],
+    places: Sequence[str],
+    language: str | None = None,
+) -> tuple[list[list[int]], list[list[int]]]:
+    """The same of pairs that have a place each."""
+    sides = [[subject(place, noun) for place in places] for noun in ("sentence", "translation")]
+    return _encode_sides(pipeline, pairs, sides[0], sides[1], language)
+
+
+def _encode_sides(
+    pipeline: TranslationPipeline,
+    pairs: Sequence[Pair],
+    left: Sequence[str],
+    right: Sequence[str],
+    language: str | None,
+) -> tuple[list[list[int]], list[list[int]]]:
     form = pipeline.target_form(language)
-    places = [partial("{}:{}: the sentence".format, name) for name in names]
-    sources = [pair[0] for pair in pairs]
-    targets = [pair[1] for pair in pairs]
-    return (
-        pipeline.encode_sources(sources, form, places[0], first_number),
-        pipeline.encode_targets(targets, form, places[1], first_number),
-    )
+    sources = pipeline.encode_sources([pair[0] for pair in pairs], left, form)
+    return sources, pipeline.encode_targets([pair[1] for pair in pairs], right, form)
 
 
 def batches_of_pairs(

@@ -9,7 +9,8 @@ from landmark.tasks.translation.alignment import Alignment, AttentionChoice, Tri
 def drawn(path, links):
     weights = torch.tensor([[0.9, 0.05, 0.05], [0.2, 0.7, 0.1]])
     pieces = ("a", "b", "</s>")
-    found = Alignment(("$a$", "b"), ("c", "d$"), frozenset(links), weights, pieces, pieces, weights)
+    words, choice = (("$a$", "b"), ("c", "d$")), AttentionChoice(1, None, False)
+    found = Alignment(*words, frozenset(links), weights, pieces, pieces, weights, choice)
     save_alignment(found, "title", path)
     return imread(path)
 

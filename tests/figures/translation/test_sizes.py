@@ -21,7 +21,7 @@ from landmark.figures.translation.sizes import (
 )
 from landmark.metrics.translation import Score, score_translations
 from landmark.tasks.training import train
-from landmark.tasks.translation.evaluation import evaluate
+from landmark.tasks.translation.evaluation import evaluate_pairs
 
 VOCABULARY = 500
 
@@ -227,7 +227,7 @@ def test_sizes_are_scored_as_evaluate_does_and_drawn(
     ]
     pairs = list(read_pairs([str(source)], [str(reference)]))
     for run, fact in zip((recurrent_run, tiny_run), facts, strict=True):
-        result = evaluate(landmark.load(run), "own", pairs, 2, RESAMPLES)
+        result = evaluate_pairs(landmark.load(run), "own", pairs, 2, RESAMPLES)
         bleu = result.scores[0]
         assert (fact["bleu"], fact["interval"]) == (bleu.value, bleu.interval)
         assert fact["signature"] == bleu.signature

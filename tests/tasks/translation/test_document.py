@@ -5,8 +5,9 @@ import pytest
 
 import landmark
 from landmark.data.embedded import corpus
-from landmark.decoding.stepwise import SamplingConfig
-from landmark.tasks.translation.document import translate_paragraphs
+from landmark.tasks.translation.document import translate_documents, translate_paragraphs
+from landmark.tasks.translation.options import TranslateOptions
+from landmark.tasks.translation.pipeline import Sentence
 
 SENTENCES = sorted((pair.source for pair in corpus.draw("train", 50)), key=len)[:8]
 LINES = [" ".join(SENTENCES[:3]), "", " ".join(SENTENCES[3:5]), SENTENCES[0], SENTENCES[5]]
@@ -44,10 +45,11 @@ def test_what_is_cut_for_another_reason_is_left_as_it_is(pipeline, thrice):
 
 
 def test_draws_depend_on_the_line_and_its_sentence_wherever_the_work_begins(pipeline):
-    options = {"sampling": SamplingConfig(), "seed": 3}
+    options = {"sample": True, "seed": 3}
     whole = translate_paragraphs(pipeline, LINES, **options)
     for done in range(len(LINES)):
-        rest = translate_paragraphs(pipeline, LINES[done:], first_number=done + 1, **options)
+        left = [Sentence(t, f"in:{n}", (n,)) for n, t in enumerate(LINES, 1)][done:]
+        rest = translate_documents(pipeline, left, TranslateOptions(**options))
         assert [paragraph.text for paragraph in rest] == [p.text for p in whole[done:]]
     same = translate_paragraphs(pipeline, [" ".join(SENTENCES[:1] * 3)], **options)[0]
     assert len({sentence.text for sentence in same.sentences}) == 3

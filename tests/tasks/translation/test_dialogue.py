@@ -8,7 +8,7 @@ import pytest
 from landmark.data.translation.parallel_text import read_pairs
 from landmark.engine.run import Run
 
-EXAMPLE = Path(__file__).parents[2] / "docs/examples/dialogue.tsv"
+EXAMPLE = Path(__file__).parents[3] / "docs/examples/dialogue.tsv"
 SMALL = [
     "tokenizer.vocab_size=600", "model.embedding_size=12", "model.hidden_size=16",
     "batches.tokens=256", "schedule.warmup_steps=1", "trainer.max_steps=3",

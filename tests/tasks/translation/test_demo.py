@@ -5,10 +5,10 @@ import shutil
 import pytest
 
 import landmark
-from landmark.cli.demo import SENTENCES, SPLITS
 from landmark.engine.run import Run
 from landmark.engine.session import Session
 from landmark.tasks.translation import evaluation
+from landmark.tasks.translation.demo import SENTENCES, SPLITS
 
 
 @pytest.fixture
@@ -21,8 +21,8 @@ def demo(command, tmp_path, tiny, monkeypatch):
 @pytest.fixture
 def quick(demo, monkeypatch):
     """The same with one split and no picture: for what happens before."""
-    monkeypatch.setattr("landmark.cli.demo.SPLITS", ("test",))
-    draw = "landmark.cli.translation.translation.draw_attention"
+    monkeypatch.setattr("landmark.tasks.translation.demo.SPLITS", ("test",))
+    draw = "landmark.figures.translation.products.draw_attention"
     monkeypatch.setattr(draw, lambda attention, path: None)
     return demo
 

@@ -8,7 +8,6 @@ import torch
 
 import landmark
 from landmark.core.errors import UserError
-from landmark.decoding.stepwise import SamplingConfig
 from landmark.engine.session import InterruptedTraining, load_player
 from landmark.models.recurrent.seq2seq import Seq2seq
 from landmark.tasks.training import load_config, train
@@ -41,7 +40,7 @@ def test_draws_depend_on_the_seed(recurrent_run):
     pipeline = landmark.load(recurrent_run)
 
     def draw(**options):
-        drawn = pipeline.translate(SENTENCES, sampling=SamplingConfig(**options), seed=seed)
+        drawn = pipeline.translate(SENTENCES, sample=True, seed=seed, **options)
         return [translation.tokens for translation in drawn]
 
     seed = 1

@@ -11,12 +11,13 @@ import time
 import pytest
 
 import landmark
-from landmark.cli.translation import translation
-from landmark.cli.translation.resumable import ResumableFile
-from landmark.data import text_file
+from landmark.cli import inputs
+from landmark.cli.outputs import Printer, ResumableFile
 from landmark.data.embedded import corpus
+from landmark.tasks.card import Remark, answer
 from landmark.tasks.training import train
-from landmark.tasks.translation.pipeline import Translation
+from landmark.tasks.translation import verbs
+from landmark.tasks.translation.pipeline import TranslationPipeline
 
 SENTENCES = [pair.source for pair in corpus.draw("train", 60)][:24]
 
@@ -30,25 +31,33 @@ def lines(tmp_path):
     return path, texts
 
 
+BLOCK = 5
+
+
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(translation, "_BLOCK", 5)
+    """Read five lines at a time."""
+    whole = inputs._lines_of
+    monkeypatch.setattr(inputs, "_lines_of", lambda path, block, skip: whole(path, BLOCK, skip))
 
 
 @pytest.fixture
 def interrupted(monkeypatch):
-    """Stop the work before the n-th block, as Ctrl-C would."""
+    """Stop the work in the n-th block, as Ctrl-C would."""
 
     def stop(before: int) -> None:
-        whole, calls = translation.Job.translate, []
+        def interruptible(blocks, function):
+            calls = []
 
-        def translate(job, block, first):
-            calls.append(first)
-            if len(calls) == before:
-                raise KeyboardInterrupt
-            return whole(job, block, first)
+            def count(block):
+                calls.append(block)
+                if len(calls) == before:
+                    raise KeyboardInterrupt
+                return function(block)
 
-        monkeypatch.setattr(translation.Job, "translate", translate)
+            return answer(blocks, count)
+
+        monkeypatch.setattr(verbs, "answer", interruptible)
 
     return stop
 
@@ -117,20 +126,29 @@ class Line(str):
         Line.alive -= 1
 
 
-def test_a_file_of_any_length_takes_the_same_memory(command, tiny_run, tmp_path, monkeypatch):
+def test_a_file_of_any_length_takes_the_same_memory(
+    command, tiny_run, tmp_path, monkeypatch, small_blocks
+):
     path, target = tmp_path / "in.txt", tmp_path / "out.txt"
-    texts = [f"line {number}" for number in range(20_000)]
+    texts = [f"line {number}" for number in range(2000)]
     path.write_text("".join(f"{text}\n" for text in texts))
-    read_lines = text_file.read_lines
-    monkeypatch.setattr(text_file, "read_lines", lambda file: map(Line, read_lines(file)))
+    entry = inputs._entry
 
-    def translate(job, lines, first):
-        return [Translation(line, line, 0.0, ((line, 0.0),), (), (), line, True) for line in lines]
+    def counted(*given):
+        item = entry(*given)
+        return item._replace(value=Line(item.value))
 
-    monkeypatch.setattr(translation.Job, "translate", translate)
+    def translate(pipeline, sentences, *options):
+        return [Remark(sentence.text) for sentence in sentences]
+
+    monkeypatch.setattr(inputs, "_entry", counted)
+    monkeypatch.setattr(TranslationPipeline, "translate_sentences", translate)
+    monkeypatch.setattr(
+        Printer, "show", lambda printer, record: print(record.text, file=printer.target)
+    )
     assert command("translate", tiny_run, "--file", path, "--output", target).code == 0
     assert target.read_text().split("\n") == [*texts, ""]
-    assert 0 < Line.most <= 2 * translation._BLOCK + 10  # a block, and the one before it
+    assert 0 < Line.most <= 3 * BLOCK
     assert Line.alive == 0
 
 
@@ -188,27 +206,48 @@ def test_a_stream_does_not_go_on_with_weights_that_have_changed(
 
 
 def test_a_pipe_is_refused_as_a_file(mistake, tiny_run, tmp_path):
-    """It could be read once only: to check all lines, and not to translate them."""
+    """It could be read once only: to count its lines, and not to translate them."""
     os.mkfifo(tmp_path / "pipe")
     words = ["translate", tiny_run, "--file", tmp_path / "pipe", "--output", tmp_path / "out"]
-    assert "pipe: is no file that can be read twice: send it to standard input" in mistake(*words)
+    assert "pipe: is no file: send it to standard input instead" in mistake(*words)
     assert not (tmp_path / "out").exists()
 
 
 def test_resume_without_a_beginning_is_refused(mistake, tiny_run, lines):
     path, _ = lines
     words = ["translate", tiny_run, "--file", path]
-    assert "nothing to go on with" in mistake(*words, "--output", path.parent / "o", "--resume")
+    assert "nothing to resume" in mistake(*words, "--output", path.parent / "o", "--resume")
     assert "--resume goes with --output" in mistake(*words, "--resume")
-    assert "--output with --file" in mistake("translate", tiny_run, "Hello", "--output", "o")
+    assert "--output goes with --file" in mistake("translate", tiny_run, "Hello", "--output", "o")
 
 
-def test_a_record_of_several_lines_is_kept_whole(tmp_path):
+def test_an_item_of_several_lines_is_kept_whole(tmp_path):
     path = tmp_path / "out"
-    begun = ResumableFile(path, {"a": 1}, False, lines=2)
-    begun.file.write("1 best\n1 second\n2 best\n")
+    begun = ResumableFile(path, {"a": 1}, False)
+    begun.file.write("1 best\n1 second\n")
+    begun.mark(1)
+    begun.file.write("2 best\n")
     begun.__exit__(KeyboardInterrupt, None, None)
-    with ResumableFile(path, {"a": 1}, True, lines=2) as file:
+    with ResumableFile(path, {"a": 1}, True) as file:
         assert file.done == 1
         file.file.write("2 best\n2 second\n")
+        file.mark(2)
     assert path.read_text() == "1 best\n1 second\n2 best\n2 second\n"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_n_best_lists_and_skipped_lines_go_on_where_they_were(
+    command, tiny_run, tmp_path, small_blocks, interrupted, monkeypatch
+):
+    path = tmp_path / "in.txt"
+    texts = [*SENTENCES[:6], "the " * 80, "", *SENTENCES[6:12]]
+    path.write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
+    words = ["translate", tiny_run, "--file", path, "--n-best", 3, "--output"]
+    whole, target = tmp_path / "whole.txt", tmp_path / "out.txt"
+    assert command(*words, whole).code == 0
+    with monkeypatch.context():
+        interrupted(4)
+        assert command(*words, target).code == 130
+        monkeypatch.undo()
+    assert command(*words, target, "--resume").code == 0
+    assert target.read_bytes() == whole.read_bytes()

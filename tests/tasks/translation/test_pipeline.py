@@ -4,13 +4,14 @@ import pytest
 import torch
 
 import landmark
-from landmark.core.errors import UserError
+from landmark.core.errors import ItemError, UserError
 from landmark.data.embedded import corpus
 from landmark.data.translation.pairs import pack_sources
-from landmark.decoding.speaker import Hypothesis
-from landmark.decoding.stepwise import SamplingConfig
+from landmark.decoding.speaker import Hypothesis, penalize
 from landmark.layers.packing import Packing
 from landmark.tasks.translation import engine
+from landmark.tasks.translation.options import TranslateOptions
+from landmark.tasks.translation.pipeline import Sentence
 
 TEXTS = sorted((pair.source for pair in corpus.draw("train", 50)), key=len)[:8]
 
@@ -38,7 +39,7 @@ def test_no_sentences_give_no_translations(pipeline):
     assert pipeline.translate([]) == []
 
 
-@pytest.mark.parametrize("options", [{}, {"beam": 1}, {"sampling": SamplingConfig()}])
+@pytest.mark.parametrize("options", [{}, {"beam": 1}, {"sample": True}])
 def test_blank_sentences_keep_their_place_and_stay_blank(pipeline, options):
     texts = ["", TEXTS[0], " \t ", TEXTS[1], "\u00a0", ""]
     results = pipeline.translate(texts, **options)
@@ -54,9 +55,52 @@ def test_a_single_string_is_refused_and_not_read_letter_by_letter(pipeline):
         pipeline.translate("I ate an apple.")
 
 
+@pytest.mark.parametrize("text", [None, 7, b"bytes", ["a"]])
+def test_what_is_no_text_is_refused(pipeline, text):
+    with pytest.raises(UserError, match="sentence 2 is no text but of type"):
+        pipeline.translate([TEXTS[0], text])
+
+
+def test_options_come_as_an_object_or_as_keywords(pipeline):
+    options = TranslateOptions(beam=2, n_best=2)
+    assert pipeline.translate(TEXTS[:2], options) == pipeline.translate(TEXTS[:2], beam=2, n_best=2)
+    with pytest.raises(UserError, match="options or keywords, not both: beam"):
+        pipeline.translate(TEXTS[:1], options, beam=3)
+    with pytest.raises(UserError, match="unknown key 'beams'"):
+        pipeline.translate(TEXTS[:1], beams=3)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"seed": 3}, "go with --sample"),
+        ({"sample": True, "beam": 2}, "--sample or --beam"),
+        ({"sample": True, "length_penalty": 1.0}, "--sample or --length-penalty"),
+        ({"beam": 1, "length_penalty": 1.0}, "--beam 1 keeps only one"),
+    ],
+)
+def test_options_without_effect_are_refused(pipeline, options, message):
+    with pytest.raises(UserError, match=message):
+        pipeline.translate(TEXTS[:1], **options)
+
+
+def test_a_score_means_the_same_whether_searched_or_drawn(pipeline):
+    """It is the log-probability over the length penalty."""
+    alpha = pipeline.config.search.length_penalty
+    for options in ({"n_best": 3}, {"sample": True, "n_best": 3}):
+        (result,) = pipeline.translate(TEXTS[:1], **options)
+        length = len(result.tokens) + result.ended
+        expected = result.log_probability / penalize(length, alpha)
+        assert result.score == pytest.approx(expected, rel=1e-6)
+        assert result.score != pytest.approx(result.log_probability)
+        scores = [score for _, score in result.alternatives]
+        assert scores == sorted(scores, reverse=True)
+        assert (result.text, result.score) == result.alternatives[0]
+
+
 @pytest.mark.parametrize(("n_best", "beam"), [(0, None), (-1, None), (3, 2), (1, 0), (1, -4)])
 def test_impossible_beams_are_refused(pipeline, n_best, beam):
-    with pytest.raises(UserError, match="n_best"):
+    with pytest.raises(UserError, match=r"n_best|beam"):
         pipeline.translate(TEXTS[:1], n_best=n_best, beam=beam)
 
 
@@ -87,15 +131,15 @@ def test_a_translation_is_always_one_line(pipeline, monkeypatch):
 
 
 def test_draws_depend_on_seed_number_and_sentence_alone(pipeline):
-    sampling = SamplingConfig()
-
-    def draw(texts, **options):
-        return [r.text for r in pipeline.translate(texts, sampling=sampling, **options)]
+    def draw(texts, first=1, seed=1):
+        numbered = [Sentence(t, f"sentence {n}", (n,)) for n, t in enumerate(texts, first)]
+        options = TranslateOptions(sample=True, seed=seed)
+        return [r.text for r in pipeline.translate_sentences(numbered, options)]
 
     whole = draw(TEXTS, seed=3)
     assert draw(TEXTS, seed=3) == whole
     assert draw(TEXTS, seed=4) != whole
-    assert draw(TEXTS[5:], seed=3, first_number=6) == whole[5:]
+    assert draw(TEXTS[5:], first=6, seed=3) == whole[5:]
     assert draw([TEXTS[0]] * 2, seed=3)[0] == whole[0]
     assert len(set(draw([TEXTS[0]] * 5))) == 5
 
@@ -104,13 +148,13 @@ def test_sampling_leaves_the_global_random_numbers_alone(pipeline):
     torch.manual_seed(0)
     expected = torch.rand(1)
     torch.manual_seed(0)
-    pipeline.translate(TEXTS[:1], sampling=SamplingConfig())
+    pipeline.translate(TEXTS[:1], sample=True)
     assert torch.equal(torch.rand(1), expected)
 
 
 def test_a_sentence_too_long_is_named_by_its_number(pipeline):
-    with pytest.raises(UserError, match=r"sentence 42 has 8\d tokens, .* at most 63: split it, as"):
-        pipeline.translate([TEXTS[0], "the " * 80], first_number=41)
+    with pytest.raises(ItemError, match=r"sentence 2 has 8\d tokens, .* at most 63: split it, as"):
+        pipeline.translate([TEXTS[0], "the " * 80])
 
 
 def test_a_cut_translation_is_told_from_one_that_ended(pipeline, thrice):
@@ -123,7 +167,7 @@ def test_a_cut_translation_is_told_from_one_that_ended(pipeline, thrice):
     assert pipeline.translate([" "])[0].ended
 
 
-@pytest.mark.parametrize("options", [{"beam": 1}, {"beam": 3}, {"sampling": SamplingConfig()}])
+@pytest.mark.parametrize("options", [{"beam": 1}, {"beam": 3}, {"sample": True}])
 def test_a_lower_limit_cuts_what_was_longer(tiny_run, options):
     """Up to its limit a search of one hypothesis, or a draw, goes as it would without."""
     pipeline = landmark.load(tiny_run)
@@ -182,7 +226,7 @@ def test_attention_is_of_the_models_own_translation_or_of_a_given_one(pipeline):
 
 
 def test_a_score_is_the_log_probability_of_what_was_said(pipeline):
-    result = pipeline.translate(TEXTS[:1], beam=1, length_penalty=0.0)[0]
+    result = pipeline.translate(TEXTS[:1], beam=1)[0]
     tokenizer, model, config = pipeline.tokenizer, pipeline.model, pipeline.config
     source = tokenizer.encode(TEXTS[:1])[0]
     packed, packing = pack_sources([source], tokenizer.end)
@@ -193,7 +237,7 @@ def test_a_score_is_the_log_probability_of_what_was_said(pipeline):
         hidden = model(packed, packing, inputs, Packing.full(1, len(inputs)))
         log_probabilities = model.logits(hidden).log_softmax(-1)
     total = sum(float(log_probabilities[place, label]) for place, label in enumerate(labels))
-    assert result.score == pytest.approx(total, abs=1e-3)
+    assert result.log_probability == pytest.approx(total, abs=1e-3)
 
 
 def test_attention_stops_at_the_models_longest_sequence(pipeline):

@@ -33,8 +33,8 @@ def test_another_place_and_checkpoint_may_be_named(command, tiny_run, tmp_path):
 
 def test_mistakes_are_answered_in_one_line(mistake, tiny_run, tmp_path):
     export = ["export", tiny_run, "--to"]
-    assert "choose from ctranslate2, onnx" in mistake(*export, "tensorrt")
-    assert "int8 goes with ctranslate2" in mistake(*export, "onnx", "--int8")
+    assert "no export to 'tensorrt'" in mistake(*export, "tensorrt")
+    assert "--int8 does not fit --to onnx" in mistake(*export, "onnx", "--int8")
     assert "no checkpoint '99'" in mistake(*export, "onnx", "--checkpoint", 99)
     assert "not an export" in mistake(*export, "onnx", "--output", tiny_run)
     assert "no such run" in mistake("export", tmp_path / "none", "--to", "onnx")
@@ -52,7 +52,7 @@ def test_a_recurrent_network_goes_to_onnx_and_nowhere_else(
 ):
     run = shutil.copytree(recurrent_run, tmp_path / "run")
     said = mistake("export", run, "--to", "ctranslate2")
-    assert said == f"{run}: is no Transformer: only --to onnx takes it"
+    assert said == "CTranslate2 knows Transformers, and this is none: only --to onnx takes it"
     assert not (run / "export").exists()
     exported = landmark_command("export", run, "--to", "onnx")
     assert (exported.returncode, exported.stderr) == (0, "")
@@ -61,15 +61,3 @@ def test_a_recurrent_network_goes_to_onnx_and_nowhere_else(
     onnx_said = landmark_command("translate", run, sentence, "--engine", "onnx")
     assert torch_said.stdout.strip()
     assert onnx_said.stdout == torch_said.stdout
-
-
-def test_what_has_no_place_in_an_export_is_warned_of(
-    command, pretrained_runs, tmp_path, rewrite_recipe
-):
-    run = shutil.copytree(pretrained_runs["bert"], tmp_path / "run")
-    rewrite_recipe(run, "next_sentence: false", "next_sentence: true")
-    answer = command("export", run, "--to", "hf")
-    assert (answer.code, answer.out) == (0, f"{run / 'export/hf'}\n")
-    assert answer.err == (
-        "warning: left out: the layer that says whether a sentence follows another\n"
-    )

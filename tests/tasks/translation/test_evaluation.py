@@ -7,7 +7,7 @@ from landmark.metrics.translation import score_translations
 from landmark.tasks.training import train
 from landmark.tasks.translation import evaluation
 from landmark.tasks.translation.evaluation import (
-    evaluate,
+    evaluate_pairs,
     join_pairs,
     read_translations,
     split_pairs,
@@ -35,7 +35,7 @@ def test_an_unknown_split_names_the_known(pipeline):
 
 def test_scores_are_of_the_translations_that_come_with_them(pipeline):
     pairs = [(pair.source, pair.target) for pair in corpus.draw("test", 4)] + [("", "")]
-    result = evaluate(pipeline, "mine", pairs)
+    result = evaluate_pairs(pipeline, "mine", pairs)
     assert result.name == "mine"
     assert list(zip(result.sources, result.references, strict=True)) == pairs
     expected = [found.text for found in pipeline.translate([source for source, _ in pairs])]
@@ -46,7 +46,7 @@ def test_scores_are_of_the_translations_that_come_with_them(pipeline):
 
 def test_intervals_are_computed_if_asked_for(pipeline):
     pairs = [(pair.source, pair.target) for pair in corpus.draw("test", 4)]
-    plain, resampled = (evaluate(pipeline, "x", pairs, bootstrap=n) for n in (0, 50))
+    plain, resampled = (evaluate_pairs(pipeline, "x", pairs, bootstrap=n) for n in (0, 50))
     assert all(score.interval is None for score in plain.scores)
     assert all(score.interval is not None for score in resampled.scores)
     assert "bs:50" in resampled.scores[0].signature
@@ -94,7 +94,7 @@ def test_anothers_translations_must_be_as_many(tmp_path):
 def test_the_beam_is_passed_on(pipeline):
     pairs = [(pair.source, pair.target) for pair in corpus.draw("test", 4)]
     greedy = [found.text for found in pipeline.translate([a for a, _ in pairs], beam=1)]
-    assert list(evaluate(pipeline, "x", pairs, beam=1).hypotheses) == greedy
+    assert list(evaluate_pairs(pipeline, "x", pairs, beam=1).hypotheses) == greedy
 
 
 def test_a_run_on_files_has_its_validation_files_as_a_split(tmp_path, tiny):

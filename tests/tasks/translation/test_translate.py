@@ -306,23 +306,36 @@ def test_a_missing_tokenizer_is_named(mistake, copied):
     assert mistake("translate", copied, DOG).startswith(f"{copied / 'tokenizer.json'}: is missing")
 
 
-def test_a_sentence_too_long_is_named_by_its_number(mistake, tiny_run, stdin):
-    line = mistake("translate", tiny_run, DOG, LONG)
-    assert re.match(r"sentence 2 has 8\d tokens, but the model takes at most 63: split it", line)
-    stdin(f"{DOG}\n{LONG}\n")
-    assert mistake("translate", tiny_run).startswith("stdin:2: the sentence has 8")
+def test_a_sentence_too_long_is_named_and_the_others_are_translated(command, tiny_run, said, stdin):
+    told = r"sentence 2 has 8\d tokens, but the model takes at most 63: split it, as `landmark tr"
+    typed = command("translate", tiny_run, DOG, LONG, CAT)
+    assert (typed.code, typed.lines) == (2, said(DOG, CAT))
+    assert re.search(f"^landmark: {told}", typed.err, re.MULTILINE)
+    stdin(f"{DOG}\n{LONG}\n{CAT}\n")
+    piped = command("translate", tiny_run)
+    assert (piped.code, piped.lines) == (0, [*said(DOG), "", *said(CAT)])
+    assert re.search(r"^warning: stdin:2: the sentence has 8.*: skipped$", piped.err, re.MULTILINE)
 
 
-def test_a_file_with_a_sentence_too_long_is_refused_before_the_work_begins(
-    mistake, command, tiny_run, tmp_path
-):
+def test_strict_stops_at_the_first_sentence_at_fault(command, tiny_run, said, stdin):
+    for bad in (LONG.encode(), b"Stra\xdfe"):
+        stdin(f"{DOG}\n".encode() + bad + f"\n{CAT}\n".encode())
+        answer = command("translate", tiny_run, "--strict")
+        assert (answer.code, answer.lines) == (2, said(DOG))
+        assert "landmark: stdin:2: " in answer.err
+
+
+def test_a_file_with_a_sentence_too_long_is_whole_but_for_that(command, tiny_run, tmp_path):
     path, target = tmp_path / "in.txt", tmp_path / "out.txt"
-    path.write_text(f"{DOG}\n" * 1003 + LONG)
+    path.write_text(f"{DOG}\n" * 1003 + LONG + f"\n{DOG}\n")
     words = ["translate", tiny_run, "--file", path, "--output", target, "--beam", "1"]
-    said = mistake(*words)
-    assert said.startswith(f"{path}:1004: the sentence has 8")
-    assert "split it, as `landmark translate --document` does" in said
-    assert list(tmp_path.iterdir()) == [path]
+    answer = command(*words)
+    assert answer.code == 0
+    assert f"warning: {path}:1004: the sentence has 8" in answer.err
+    lines = target.read_text().split("\n")
+    assert len(lines) == 1006
+    assert lines[1003] == ""
+    assert lines[1002] == lines[1004] != ""
     path.write_text(f"{DOG}\n{LONG}\n")
     assert command(*words, "--document").code == 0
     assert len(target.read_text().splitlines()) == 2
@@ -335,25 +348,26 @@ def test_a_sentence_that_just_fits_is_translated(command, tiny_run):
     assert command("translate", tiny_run, text).code == 0
 
 
-def test_invalid_utf8_is_named_with_its_line(mistake, tiny_run, tmp_path, stdin):
-    content = f"{DOG}\n\n".encode() + b"Stra\xdfe\n"
+def test_invalid_utf8_is_named_with_its_line(command, mistake, tiny_run, said, tmp_path, stdin):
+    content = f"{DOG}\n\n".encode() + b"Stra\xdfe\n" + f"{CAT}\n".encode()
     path = tmp_path / "in.txt"
     path.write_bytes(content)
-    line = mistake("translate", tiny_run, "--file", path)
-    assert line.startswith(f"{path}:3: not valid UTF-8")
     stdin(content)
-    assert mistake("translate", tiny_run) == "stdin:3: not valid UTF-8"
+    for words, name in (([], "stdin"), (["--file", path], path)):
+        answer = command("translate", tiny_run, *words)
+        assert (answer.code, answer.lines) == (0, [*said(DOG), "", "", *said(CAT)])
+        assert f"warning: {name}:3: not valid UTF-8: skipped\n" in answer.err
     argument = b"Stra\xdfe".decode("utf-8", "surrogateescape")  # as Python passes it on
-    assert mistake("translate", tiny_run, DOG, argument) == "sentence 2 is not valid UTF-8"
+    assert mistake("translate", tiny_run, argument) == "sentence 1 is not valid UTF-8"
 
 
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
         ([DOG, "--file", "x"], "not both"),
-        (["--file", "missing.txt"], "missing.txt: cannot be read: No such file"),
-        ([DOG, CAT, "--attention", "a.png"], "--attention draws one sentence"),
-        (["--attention", "a.png"], "--attention draws one sentence"),
+        (["--file", "missing.txt"], "missing.txt: there is no such file"),
+        ([DOG, CAT, "--attention", "a.png"], "--attention is of one input: give exactly one"),
+        (["--attention", "a.png"], "--attention is of one input: give exactly one"),
         ([DOG, "--device", "quark"], "device 'quark' is not usable here"),
         ([DOG, "--n-best", "0"], "--n-best"),
         ([DOG, "--sample", "--top-p", "0"], "--top-p"),
@@ -361,6 +375,8 @@ def test_invalid_utf8_is_named_with_its_line(mistake, tiny_run, tmp_path, stdin)
         ([DOG, "--sample", "--beam", "3"], "--sample or --beam"),
         ([DOG, "--seed", "3"], "go with --sample"),
         ([DOG, "--top-k", "3"], "go with --sample"),
+        ([DOG, "--beam", "1", "--length-penalty", "1"], "--beam 1 keeps only one"),
+        ([DOG, "--sample", "--length-penalty", "1"], "nothing is ranked"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(mistake, tiny_run, options, expected):
@@ -370,5 +386,5 @@ def test_options_that_make_no_sense_are_refused(mistake, tiny_run, options, expe
 @pytest.mark.parametrize("name", ["no/folder/a.png", "a.xyz"])
 def test_a_figure_that_cannot_be_written_says_why(mistake, tiny_run, tmp_path, name):
     path = tmp_path / name
-    line = mistake("translate", tiny_run, DOG, "--attention", path, worked=True)
-    assert line.startswith(f"{path}: the figure cannot be written")
+    line = mistake("translate", tiny_run, DOG, "--attention", path)
+    assert "there is no folder" in line or "cannot be written as 'xyz'" in line

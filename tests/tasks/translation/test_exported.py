@@ -10,23 +10,30 @@ from landmark.core.configuration import as_values
 from landmark.core.errors import DamagedError, UserError
 from landmark.data.embedded import corpus
 from landmark.data.tokenizer import SubwordTokenizer
-from landmark.decoding.request import Request
 from landmark.decoding.stepwise import SamplingConfig
+from landmark.engine.run import Run
 from landmark.interop.ctranslate2 import save_ctranslate2
 from landmark.interop.onnx import save_onnx
 from landmark.models.transformer.translator import TransformerConfig, Translator
+from landmark.tasks.card import ExportOptions
 from landmark.tasks.loading import load
-from landmark.tasks.translation import exports as exported
-from landmark.tasks.translation.engine import TorchEngine
-from landmark.tasks.translation.exports import (
-    CTranslate2Engine,
-    OnnxEngine,
-    export_run,
-    load_engine,
-)
+from landmark.tasks.training import load_config
+from landmark.tasks.translation import exported
+from landmark.tasks.translation.engine import SourceRequest, TorchEngine
+from landmark.tasks.translation.exported import CTranslate2Engine, OnnxEngine, load_engine
+from landmark.tasks.translation.exports import export_ctranslate2, export_onnx
+from landmark.tasks.translation.options import CTranslate2Options
 
 pytest.importorskip("ctranslate2")
 pytest.importorskip("onnxruntime")
+
+
+def ask(source, limit, prefix=(), phrases=()):
+    return SourceRequest(limit, tuple(prefix), phrases, tuple(source))
+
+
+def engine_of(run, name, threads=1, checkpoint=None):
+    return load_engine(Run.open(run), name, threads, checkpoint)
 
 
 @pytest.fixture(scope="module")
@@ -34,9 +41,11 @@ def run(tiny_run, tmp_path_factory):
     """A copy of the tiny run, exported in every way."""
     folder = tmp_path_factory.mktemp("exported") / "run"
     shutil.copytree(tiny_run, folder)
-    export_run(folder, "ctranslate2")
-    export_run(folder, "ctranslate2", int8=True)
-    export_run(folder, "onnx")
+    opened = Run.open(folder)
+    config = load_config(opened)
+    for int8 in (False, True):
+        export_ctranslate2(opened, config, CTranslate2Options(int8=int8), print)
+    export_onnx(opened, config, ExportOptions(), print)
     return folder
 
 
@@ -49,7 +58,7 @@ def pipeline(run):
 def requests(pipeline):
     """200 sentences, those of unlike lengths with unlike limits."""
     sources = pipeline.tokenizer.encode([pair.source for pair in corpus.draw("test", 200, seed=1)])
-    return [Request(tuple(source), min(64, 2 * len(source) + 6)) for source in sources]
+    return [ask(tuple(source), min(64, 2 * len(source) + 6)) for source in sources]
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +98,7 @@ def agreement(ours, theirs):
 
 @pytest.mark.parametrize("name", ["ctranslate2", "onnx"])
 def test_greedy_search_says_what_ours_does(run, pipeline, requests, name):
-    engine = load_engine(run, name, 1)
+    engine = engine_of(run, name, 1)
     share, gap = agreement(
         pipeline.engine.search(requests, 1, 0.6), engine.search(requests, 1, 0.6)
     )
@@ -109,7 +118,7 @@ def test_so_does_a_post_norm_model_with_learned_positions(odd, requests, engine,
 
 @pytest.mark.parametrize("penalty", [0.0, 0.6, 2.0])
 def test_beam_search_ranks_by_our_length_penalty(run, pipeline, requests, penalty):
-    engine = load_engine(run, "ctranslate2", 1)
+    engine = engine_of(run, "ctranslate2", 1)
     ours, theirs = (e.search(requests, 4, penalty) for e in (pipeline.engine, engine))
     share, gap = agreement(ours, theirs)
     assert share >= 0.95
@@ -120,8 +129,8 @@ def test_beam_search_ranks_by_our_length_penalty(run, pipeline, requests, penalt
 
 
 def test_each_sentence_keeps_its_own_limit(run, pipeline, requests):
-    mixed = [Request(r.source, 1 + n % 7) for n, r in enumerate(requests[:40])]
-    engine = load_engine(run, "ctranslate2", 2)
+    mixed = [ask(r.source, 1 + n % 7) for n, r in enumerate(requests[:40])]
+    engine = engine_of(run, "ctranslate2", 2)
     for beam in (1, 3):
         ours, theirs = (e.search(mixed, beam, 0.6) for e in (pipeline.engine, engine))
         share, gap = agreement(ours, theirs)
@@ -133,7 +142,7 @@ def test_each_sentence_keeps_its_own_limit(run, pipeline, requests):
 
 
 def test_eight_bits_mostly_agree(run, pipeline, requests):
-    engine = load_engine(run, "ctranslate2-int8", 1)
+    engine = engine_of(run, "ctranslate2-int8", 1)
     ours, theirs = (e.search(requests, 1, 0.0) for e in (pipeline.engine, engine))
     gaps = [a[0].log_probability - b[0].log_probability for a, b in zip(ours, theirs, strict=True)]
     assert np.mean(np.abs(gaps)) < 0.2 * np.mean([abs(a[0].log_probability) for a in ours])
@@ -143,45 +152,45 @@ def test_eight_bits_mostly_agree(run, pipeline, requests):
 def test_a_prefix_is_kept_and_counted(run, pipeline, requests, name):
     free = pipeline.engine.search(requests[:10], 1, 0.6)
     begun = [
-        Request(r.source, r.limit, hypotheses[0].tokens[: n % 4])
+        ask(r.source, r.limit, hypotheses[0].tokens[: n % 4])
         for n, (r, hypotheses) in enumerate(zip(requests[:10], free, strict=True))
     ]
-    found = load_engine(run, name, 1).search(begun, 1, 0.6)
+    found = engine_of(run, name, 1).search(begun, 1, 0.6)
     assert agreement(free, found) == (1.0, pytest.approx(0, abs=1e-3))
-    forced = [Request(r.source, r.limit, (300, 301, 302)) for r in requests[:5]]
-    found = load_engine(run, name, 1).search(forced, 1, 0.6)
+    forced = [ask(r.source, r.limit, (300, 301, 302)) for r in requests[:5]]
+    found = engine_of(run, name, 1).search(forced, 1, 0.6)
     assert all(hypotheses[0].tokens[:3] == (300, 301, 302) for hypotheses in found)
 
 
 def test_nothing_to_search_is_no_work(run):
-    assert load_engine(run, "ctranslate2", 1).search([], 4, 0.6) == []
+    assert engine_of(run, "ctranslate2", 1).search([], 4, 0.6) == []
 
 
 def test_what_ctranslate2_cannot_do_is_refused(run, requests):
-    engine = load_engine(run, "ctranslate2", 1)
+    engine = engine_of(run, "ctranslate2", 1)
     with pytest.raises(UserError, match="glossary needs the PyTorch engine"):
-        engine.search([Request((5, 6), 9, phrases=((7,),))], 4, 0.6)
+        engine.search([ask((5, 6), 9, phrases=((7,),))], 4, 0.6)
     with pytest.raises(UserError, match="sampling needs the PyTorch engine"):
-        engine.sample(requests[:1], 1, SamplingConfig(), [1])
+        engine.sample(requests[:1], [1], 1, SamplingConfig(), 0.6)
 
 
 def test_a_missing_export_names_the_command(tiny_run):
     with pytest.raises(UserError, match=r"no export yet: landmark export .*ctranslate2 --int8$"):
-        load_engine(tiny_run, "ctranslate2-int8", 1)
-    with pytest.raises(UserError, match="choose from ctranslate2, ctranslate2-int8, onnx"):
-        load_engine(tiny_run, "tensorrt", 1)
+        engine_of(tiny_run, "ctranslate2-int8", 1)
+    with pytest.raises(UserError, match="has torch, ctranslate2, ctranslate2-int8, onnx"):
+        load(tiny_run, engine="tensorrt")
 
 
 def test_an_export_of_other_weights_is_stale(run):
     with pytest.raises(UserError, match=r"was made from step-0000\d\d.*--checkpoint 4$"):
-        load_engine(run, "ctranslate2", 1, checkpoint="4")
+        engine_of(run, "ctranslate2", 1, checkpoint="4")
 
 
 def test_a_missing_library_is_named(run, monkeypatch):
     for module, name in (("ctranslate2", "ctranslate2"), ("onnxruntime", "onnx")):
         monkeypatch.setitem(sys.modules, module, None)
         with pytest.raises(UserError, match=rf"{module} is not installed.*landmark\[deploy\]"):
-            load_engine(run, name, 1)
+            engine_of(run, name, 1)
 
 
 def test_a_damaged_export_is_not_used(run, tmp_path):
@@ -191,7 +200,7 @@ def test_a_damaged_export_is_not_used(run, tmp_path):
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
     with pytest.raises(DamagedError, match=r"model\.bin: damaged.*export again"):
-        load_engine(tmp_path / "run", "ctranslate2", 1)
+        engine_of(tmp_path / "run", "ctranslate2", 1)
 
 
 @pytest.mark.parametrize("name", ["ctranslate2", "onnx"])
@@ -224,5 +233,5 @@ def test_the_export_says_where_it_comes_from_and_works_without_us(run, pipeline)
     numbers = [tokenizer.token_to_id(token) for token in best.hypotheses[0]]
     said = tokenizer.decode(numbers).strip()
     source = SubwordTokenizer.load(folder / "tokenizer.json").encode(["The dog sees a cat."])[0]
-    ours = pipeline.engine.search([Request(tuple(source), 32)], 1, 0.0)[0][0]
+    ours = pipeline.engine.search([ask(tuple(source), 32)], 1, 0.0)[0][0]
     assert said == pipeline.tokenizer.decode([ours.tokens])[0].strip()

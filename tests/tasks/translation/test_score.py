@@ -57,14 +57,24 @@ def test_a_table_and_a_pipe_give_the_same(command, landmark_command, tiny_run, f
 
 def test_mistakes_name_the_file_and_the_line(mistake, tiny_run, own_data):
     source = own_data.write("a.en", ["one", "two"])
-    long = own_data.write("long.de", ["eins", "zwei " * 90])
     short = own_data.write("short.de", ["eins"])
     table = own_data.write("a.tsv", ["one\teins", "two"])
     for options, expected in (
         (["--target", short], "--target needs --source"),
         (["--source", source, "--target", short], f"{source} has 2 lines but {short} has 1"),
-        (["--source", source, "--target", long], f"{long}:2: the sentence has "),
         (["--source", table], f"{table}:2: 1 tab-separated columns"),
-        (["--source", "missing", "--target", short], "missing: cannot be read"),
+        (["--source", "missing", "--target", short], "missing: there is no such file"),
     ):
         assert mistake("score", tiny_run, *options).startswith(expected)
+
+
+def test_a_pair_too_long_is_named_and_the_others_are_scored(command, tiny_run, own_data):
+    source = own_data.write("a.en", ["one", "two", "three"])
+    long = own_data.write("long.de", ["eins", "zwei " * 90, "drei"])
+    answer = command("score", tiny_run, "--source", source, "--target", long)
+    assert answer.code == 0
+    assert [bool(line) for line in answer.lines] == [True, False, True]
+    assert f"warning: {source}:2: the translation has " in answer.err
+    assert "2 pairs, " in answer.err
+    strict = command("score", tiny_run, "--source", source, "--target", long, "--strict")
+    assert strict.code == 2

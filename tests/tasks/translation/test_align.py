@@ -62,18 +62,19 @@ def test_one_sentence_is_drawn(command, mistake, tiny_run, files, tmp_path):
     assert figure.read_bytes().startswith(b"\x89PNG")
     figure.unlink()
     line = mistake(*words, "--figure", figure, "--line", "9", worked=True)
-    assert "has only 4 sentences: nothing was drawn" in line
+    assert "there are only 4 sentences: nothing was drawn" in line
     assert not figure.exists()
 
 
 def test_every_layer_and_head_is_tried_and_the_best_marked(command, tiny_run, tmp_path):
     figure = tmp_path / "choice.svg"
     lines = command("align", tiny_run, "--choose", "--gold", "6", "--figure", figure).lines
-    assert sum(line.count("*") for line in lines[:-1]) == 1
+    assert sum(line.count("*") for line in lines[:-2]) == 1
     assert lines[1].split() == ["layer", "head", "1", "head", "2", "mean"]
-    assert lines[-1].endswith("(6 gold-aligned sentences)")
+    assert lines[-2].endswith("(6 gold-aligned sentences)")
+    assert lines[-1] == str(figure)
     assert b"<svg" in figure.read_bytes()
-    records = json.loads(command("align", tiny_run, "--choose", "--json").out)
+    records = json.loads(command("align", tiny_run, "--choose", "--json").out)["trials"]
     assert len(records) == 6
     (winner,) = [record for record in records if record["best"]]
     assert winner["error_rate"] == min(record["error_rate"] for record in records)
@@ -85,6 +86,8 @@ def test_every_layer_and_head_is_tried_and_the_best_marked(command, tiny_run, tm
     [
         ([], "give --source (and --target), or --choose"),
         (["--choose", "--layer", "1"], "give no others"),
+        (["--source", "a", "--choose"], "give no others"),
+        (["--source", "a", "--line", "2"], "--line goes with --figure"),
         (["--source", "a", "--gold", "5"], "--gold goes with --choose"),
         (["--source", "a", "--head", "1"], "--head 1 needs --layer"),
         (["--source", "a", "--head", "x"], "--head x: give a number from 1, or mean"),
@@ -93,12 +96,21 @@ def test_every_layer_and_head_is_tried_and_the_best_marked(command, tiny_run, tm
         (["--source", "a", "--figure", "a.bmpp"], "a figure cannot be written as 'bmpp'"),
     ],
 )
-def test_mistakes_get_one_line(mistake, tiny_run, options, expected):
+def test_mistakes_get_one_line(mistake, tiny_run, options, expected, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a").write_text("The dog sleeps.\n")
     assert expected in mistake("align", tiny_run, *options)
 
 
-def test_a_pair_too_long_is_named_by_its_line(mistake, tiny_run, own_data):
-    source = own_data.write("a.en", ["one", "two"])
-    target = own_data.write("a.de", ["eins", "zwei " * 90])
-    words = ["align", tiny_run, "--source", source, "--target", target, "--layer", "1"]
-    assert mistake(*words, worked=True).startswith(f"{target}:2: the sentence has ")
+def test_a_pair_too_long_is_named_and_the_others_are_aligned(command, tiny_run, own_data):
+    source = own_data.write("a.en", ["one", "two", "one"])
+    target = own_data.write("a.de", ["eins", "zwei " * 90, "eins"])
+    answer = command("align", tiny_run, "--source", source, "--target", target, "--layer", "1")
+    assert (answer.code, answer.lines) == (0, ["0-0", "", "0-0"])
+    assert f"warning: {source}:2: the translation has " in answer.err
+
+
+def test_an_ensemble_or_an_engine_is_refused_where_one_network_is_looked_into(mistake, tiny_run):
+    for name in ("align", "score"):
+        said = mistake(name, tiny_run, "--engine", "onnx")
+        assert "No such option" in said or "does not fit" in said

@@ -12,7 +12,8 @@ from sacrebleu.significance import PairedTest
 
 import landmark
 from landmark.data.embedded import corpus
-from landmark.tasks.translation import evaluation
+from landmark.tasks.translation import evaluation, report
+from landmark.tasks.translation.options import EvaluateOptions
 
 DOG, CAT = "The dog sleeps.", "The cat sees a bird."
 
@@ -39,10 +40,9 @@ def test_a_split_is_scored_by_sacrebleu_with_its_signatures(
     output = tmp_path / "translations.txt"
     answer = command("evaluate", tiny_run, "--split", "test", "--output", output, "--json")
     assert answer.code == 0
-    report = json.loads(answer.out)
-    (test,) = report["sets"]
-    assert report["run"] == str(tiny_run)
-    assert report["checkpoint"] == "step-000012"
+    test = json.loads(answer.out)
+    assert test["run"] == str(tiny_run)
+    assert test["checkpoint"] == "step-000012"
     assert (test["name"], test["sentences"]) == ("test", 10)
     written = output.read_text(encoding="utf-8").split("\n")[:-1]
     assert len(written) == 10
@@ -65,7 +65,7 @@ def test_test_is_the_default_split_and_the_table_shows_it(command, tiny_run):
     assert head.split() == ["set", "sentences", "BLEU", "chrF2", "TER", "exact", "match"]
     assert row.split()[:2] == ["test", "10"]
     assert "±" not in row
-    assert parts.startswith("test: 1- to 4-gram precision ")
+    assert parts.startswith("  1- to 4-gram precision ")
     assert [line.partition(":")[0] for line in signatures] == ["BLEU", "chrF2", "TER"]
     assert command("evaluate", tiny_run).lines[1].count("±") == 4
 
@@ -75,7 +75,7 @@ def test_several_splits_are_scored_at_once(command, tiny_run, tmp_path):
     splits = [word for name in names for word in ("--split", name)]
     output = tmp_path / "all.txt"
     answer = command("evaluate", tiny_run, *splits, "--beam", "1", "--json", "--output", output)
-    assert [entry["name"] for entry in json.loads(answer.out)["sets"]] == names
+    assert [json.loads(line)["name"] for line in answer.lines] == names
     assert output.read_text().count("\n") == 40
 
 
@@ -85,14 +85,14 @@ def test_files_are_scored_against_their_reference(command, tiny_run, tmp_path):
     right = landmark.load(tiny_run).translate([DOG])[0].text
     reference.write_bytes(gzip.compress(f"{right}\nfalsch\n".encode()))
     words = ["evaluate", tiny_run, "--source", source, "--reference", reference, "--json"]
-    (entry,) = json.loads(command(*words).out)["sets"]
+    entry = json.loads(command(*words).out)
     assert entry["name"] == str(source)
     assert {s["name"]: s["value"] for s in entry["scores"]}["exact match"] == 50
 
 
 def test_pairs_are_joined_to_long_ones(command, tiny_run):
     words = ["evaluate", tiny_run, "--join", "1-2", "--json", "--bootstrap", "0", "--beam", "1"]
-    sets = json.loads(command(*words).out)["sets"]
+    sets = [json.loads(line) for line in command(*words).lines]
     assert [(entry["name"], entry["sentences"]) for entry in sets] == [
         ("test", 10),
         ("test (2 joined)", 5),
@@ -105,8 +105,7 @@ def test_other_runs_and_files_are_compared_by_a_paired_test(
     perfect, output = tmp_path / "perfect.txt", tmp_path / "said.txt"
     perfect.write_text("".join(f"{line}\n" for line in references), encoding="utf-8")
     words = ["evaluate", tiny_run, "--against", copied, "--against", perfect, "--bootstrap", "100"]
-    report = json.loads(command(*words, "--json", "--output", output).out)
-    (test,) = report["sets"]
+    test = json.loads(command(*words, "--json", "--output", output).out)
     assert list(test["systems"]) == [str(tiny_run), str(copied), str(perfect)]
     assert test["systems"][str(perfect)][0]["value"] == pytest.approx(100)
     assert test["systems"][str(copied)] == test["scores"]
@@ -126,12 +125,12 @@ def test_bleu_by_length_is_drawn_and_printed(command, tiny_run, tmp_path):
     figure = tmp_path / "length.svg"
     words = ["evaluate", tiny_run, "--by-length", figure, "--beam", "1", "--bootstrap", "20"]
     lines = command(*words).lines
-    assert lines[-2].split() == ["source", "words", "sentences", str(tiny_run)]
-    first, count = lines[-1].split()[:2]
+    assert lines[-3].split() == ["source", "words", "sentences", str(tiny_run)]
+    first, count = lines[-2].split()[:2]
     assert first.startswith("1-")
     assert count == "10"
     assert b"<svg" in figure.read_bytes()
-    (bins,) = json.loads(command(*words, "--json").out)["by_length"].values()
+    (bins,) = json.loads(command(*words, "--json").lines[-1])["by_length"].values()
     assert bins[0]["sentences"] == 10
     assert bins[0]["bleu"]["name"] == "BLEU"
     assert [path.name for path in tmp_path.iterdir()] == ["length.svg"]
@@ -151,8 +150,8 @@ def test_a_table_of_both_sides_is_scored_as_two_files_are(command, tiny_run, tmp
         name.write_text(text, encoding="utf-8")
     table, source, reference = names
     words = ["evaluate", tiny_run, "--json", "--bootstrap", "0", "--source"]
-    (one,) = json.loads(command(*words, table).out)["sets"]
-    (two,) = json.loads(command(*words, source, "--reference", reference).out)["sets"]
+    one = json.loads(command(*words, table).out)
+    two = json.loads(command(*words, source, "--reference", reference).out)
     assert one["sentences"] == 3
     assert one["scores"] == two["scores"]
 
@@ -177,7 +176,7 @@ def test_unequal_files_give_both_counts(mistake, tiny_run, tmp_path):
         (["--source", "missing", "--reference", "missing"], "missing: cannot be read"),
         (["--split", "tets"], "unknown split 'tets'"),
         (["--split", "depth-9"], "depth 9 is out of range"),
-        (["--output", "no/such/folder"], "no/such/folder: No such file or directory"),
+        (["--output", "no/such/folder"], "there is no folder no/such"),
         (["--device", "quark"], "device 'quark'"),
         (["--join", "7"], "--join 7: give a number from 1 to 6, or two: 2-4"),
         (["--join", "3-2"], "--join 3-2: give"),
@@ -185,6 +184,9 @@ def test_unequal_files_give_both_counts(mistake, tiny_run, tmp_path):
         (["--against", "missing"], "--against missing: there is no such run"),
         (["--against", "tests", "--against", "tests"], "--against tests: is given twice"),
         (["--test", "luck"], "--test luck: give bootstrap or randomization"),
+        (["--test", "bootstrap"], "--test compares with other systems: give --against"),
+        (["--bin-words", "3"], "--bin-words goes with --by-length"),
+        (["--beam", "1", "--length-penalty", "1"], "--beam 1 keeps only one"),
         (["--bootstrap", "1"], "--bootstrap 1: one resample has no spread"),
         (["--by-length", "figure.txt"], "figure.txt: a figure cannot be written as 'txt'"),
         (["--by-length", "no/such/figure.png"], "there is no folder no/such"),
@@ -192,6 +194,45 @@ def test_unequal_files_give_both_counts(mistake, tiny_run, tmp_path):
 )
 def test_mistakes_in_scoring_show_before_any_work(mistake, tiny_run, options, expected):
     assert expected in mistake("evaluate", tiny_run, *options)
+
+
+def test_options_that_another_system_cannot_have_are_refused_before_any_work(
+    mistake, monkeypatch, command, tiny_run, copied, rewrite_recipe, pretrained_runs
+):
+    def translate(*arguments):
+        raise AssertionError("work began")
+
+    monkeypatch.setattr(report, "translate_all", translate)
+    rewrite_recipe(copied, "beam: 4", "beam: 1")
+    words = ["evaluate", tiny_run, "--against"]
+    said = mistake(*words, copied, "--length-penalty", "1")
+    assert said.startswith(f"--against {copied}: --length-penalty ranks hypotheses")
+    assert "is a run of task 'language-model'" in mistake(*words, pretrained_runs["gpt"])
+    rewrite_recipe(copied, "max_length: 64", "max_length: 8")
+    assert "the model takes at most 7" in mistake(*words, copied)
+
+
+def test_each_line_of_json_is_the_record_of_python(command, tiny_run, copied):
+    options = EvaluateOptions(split=("test", "valid"), bootstrap=0, against=(copied,), beam=1)
+    pipeline = landmark.load(tiny_run)
+    records = [one.json() for one in report.evaluate(pipeline, (), options, lambda record: None)]
+    words = ["--split", "test", "--split", "valid", "--bootstrap", "0", "--beam", "1", "--json"]
+    answer = command("evaluate", tiny_run, *words, "--against", copied)
+    assert [json.loads(line) for line in answer.lines] == records
+
+
+def test_without_a_test_split_validation_files_are_scored_and_that_is_said(command, own_data, tiny):
+    run = own_data.folder / "run"
+    valid = [own_data.write(f"valid.{n}", [pair[n] for pair in own_data.pairs[:4]]) for n in (0, 1)]
+    words = ["--valid-source", valid[0], "--valid-target", valid[1], *tiny, "trainer.max_steps=1"]
+    assert command("train", "translation", *own_data.options(), *words, "--run", run).code == 0
+    answer = command("evaluate", run, "--bootstrap", "0", "--beam", "1", "--json")
+    assert json.loads(answer.out)["name"] == "valid"
+    assert answer.err.startswith(
+        f"warning: {run}: its data have no test split: these are scores of"
+    )
+    named = command("evaluate", run, "--split", "valid", "--bootstrap", "0", "--beam", "1")
+    assert named.err == ""
 
 
 def test_a_run_on_files_has_no_test_split(mistake, command, own_data, tiny):

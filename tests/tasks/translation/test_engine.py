@@ -2,15 +2,18 @@ import pytest
 import torch
 
 from landmark.data.translation.pairs import pack_sources
-from landmark.decoding.request import Request
 from landmark.decoding.stepwise import SamplingConfig
 from landmark.layers.packing import Packing
 from landmark.models.transformer.translator import TransformerConfig, Translator
 from landmark.tasks.translation import engine as engines
-from landmark.tasks.translation.engine import TorchEngine
+from landmark.tasks.translation.engine import SourceRequest, TorchEngine
 
 VOCABULARY, BEGIN, END = 20, 1, 2
 CPU = torch.device("cpu")
+
+
+def ask(source, limit, prefix=(), phrases=()):
+    return SourceRequest(limit, tuple(prefix), phrases, tuple(source))
 
 
 def model(seed=2, vocab_size=VOCABULARY):
@@ -34,13 +37,13 @@ def engine():
 
 SOURCES = [(5, 6, 7, 8), (9,), (4, 10, 11), (12,), (13, 14, 15, 16, 17, 18)]
 PREFIXES = [(), (7, 7), (5,), (4, 9, 13, 11, 8), (6,)]
-REQUESTS = [Request(source, 9, prefix) for source, prefix in zip(SOURCES, PREFIXES, strict=True)]
+REQUESTS = [ask(source, 9, prefix) for source, prefix in zip(SOURCES, PREFIXES, strict=True)]
 PHRASED = [
-    Request((5, 6, 7, 8), 12, (), ((9, 10), (11,))),
-    Request((9,), 10),
-    Request((4, 10, 11), 10, (4, 9), ((9, 13, 5),)),
-    Request((12,), 6, (), ((7, 8, 9, 10, 11),)),
-    Request((12,), 12, (), tuple((token,) for token in range(4, 14))),
+    ask((5, 6, 7, 8), 12, (), ((9, 10), (11,))),
+    ask((9,), 10),
+    ask((4, 10, 11), 10, (4, 9), ((9, 13, 5),)),
+    ask((12,), 6, (), ((7, 8, 9, 10, 11),)),
+    ask((12,), 12, (), tuple((token,) for token in range(4, 14))),
 ]
 
 
@@ -70,7 +73,7 @@ def search(engine, requests, beam):
 
 def draw(engine, requests, draws):
     seeds = [100 * len(r.source) + r.source[0] for r in requests]
-    return engine.sample(requests, draws, SamplingConfig(), seeds)
+    return engine.sample(requests, seeds, draws, SamplingConfig(), 0.6)
 
 
 @pytest.mark.parametrize(("speak", "count"), [(search, 1), (search, 3), (draw, 2)])
@@ -105,9 +108,9 @@ def test_greedy_goes_on_after_the_prefix_with_the_likeliest(engine):
 
 def test_a_prefix_without_room_is_refused(engine):
     with pytest.raises(ValueError, match="a prefix of 3 tokens for a limit of 3"):
-        search(engine, [Request((5,), 3, (4, 5, 6))], 2)
+        search(engine, [ask((5,), 3, (4, 5, 6))], 2)
     with pytest.raises(ValueError, match="a prefix with the end token"):
-        search(engine, [Request((5,), 9, (4, END))], 1)
+        search(engine, [ask((5,), 9, (4, END))], 1)
 
 
 @pytest.mark.parametrize("beam", [1, 3, 6])
@@ -123,21 +126,21 @@ def test_phrases_are_held_and_other_sentences_unchanged(engine, beam):
             table = log_probabilities(engine.models[0], request.source, said)
             expected = scored(table, said, request.limit)
             assert hypothesis.log_probability == pytest.approx(expected, abs=1e-4)
-    close(found[1], search(engine, [Request((9,), 10)], beam)[0])
+    close(found[1], search(engine, [ask((9,), 10)], beam)[0])
     for request, expected in zip(PHRASED, found, strict=True):
         close(search(engine, [request], beam)[0], expected)
 
 
 def test_phrases_that_cannot_fit_and_sampled_phrases_are_refused(engine):
     with pytest.raises(ValueError, match="its phrases need 4 tokens, its limit is 3"):
-        search(engine, [Request((5,), 3, (), ((4, 5, 6),))], 2)
+        search(engine, [ask((5,), 3, (), ((4, 5, 6),))], 2)
     with pytest.raises(ValueError, match="not by sampling"):
         draw(engine, PHRASED, 1)
 
 
 def test_seeds_decide_the_draws(engine):
     first, again, other = (
-        engine.sample(REQUESTS[:1] * 2, 8, SamplingConfig(), seeds)
+        engine.sample(REQUESTS[:1] * 2, seeds, 8, SamplingConfig(), 0.0)
         for seeds in ([1, 2], [1, 2], [3, 2])
     )
     assert first == again

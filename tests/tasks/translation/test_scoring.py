@@ -8,9 +8,9 @@ import landmark
 from landmark.core.errors import UserError
 from landmark.data.embedded import corpus
 from landmark.data.translation.pairs import pack_sources
-from landmark.decoding.request import Request
 from landmark.layers.packing import Packing
 from landmark.tasks.translation import scoring
+from landmark.tasks.translation.engine import SourceRequest
 from landmark.tasks.translation.scoring import score_pairs, score_tokens
 
 
@@ -55,7 +55,7 @@ def test_the_beam_searchs_own_log_probability_is_found_again(pipeline, pairs, mo
     towards_end[pipeline.tokenizer.end] = 3  # so little trained, the model would never end
     monkeypatch.setattr(model, "logits", lambda hidden: plain(hidden) + towards_end)
     sources = pipeline.tokenizer.encode([source for source, _ in pairs])
-    requests = [Request(tuple(source), 40) for source in sources]
+    requests = [SourceRequest(40, source=tuple(source)) for source in sources]
     best = [found[0] for found in pipeline.engine.search(requests, 3, 0.6)]
     lengths = [len(found.tokens) for found in best]
     assert min(lengths) < 39

@@ -1,1 +1,0 @@
-"""Commands for translation runs: translate, evaluate, score, align, export."""

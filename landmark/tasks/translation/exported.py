@@ -1,0 +1,250 @@
+"""A run's export as an engine in PyTorch's place."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from landmark.core.errors import UserError
+from landmark.data.tokenizer import SubwordTokenizer
+from landmark.decoding.speaker import Hypothesis, penalize
+from landmark.decoding.stepwise import SamplingConfig
+from landmark.engine.run import Run
+from landmark.interop.library import library
+from landmark.interop.onnx import DECODER, ENCODER
+from landmark.layers.packing import Packing
+from landmark.models.transformer.translator import Translator
+from landmark.tasks.exporting import open_export
+from landmark.tasks.translation.engine import (
+    BATCH_TOKENS,
+    Engine,
+    SourceRequest,
+    TorchEngine,
+    batches_of,
+)
+
+ENGINES = ("ctranslate2", "ctranslate2-int8", "onnx")
+TOKENIZER = "tokenizer.json"
+# So small that scores stay log-probabilities, but not 0, which would let CTranslate2 stop before
+# its beam is full.
+_NO_PENALTY = 1e-9
+
+
+def load_engine(
+    run: Run, name: str, threads: int | None = None, checkpoint: str | None = None
+) -> Engine:
+    """The engine of a run's export; refuses one that is missing, damaged or of other weights."""
+    library("onnxruntime" if name == "onnx" else "ctranslate2")
+    folder = open_export(run, name, checkpoint)
+    count = threads or torch.get_num_threads()
+    return OnnxEngine(folder, count) if name == "onnx" else CTranslate2Engine(folder, count)
+
+
+class CTranslate2Engine:
+    """Searches with CTranslate2 on processors, a batch a thread.
+
+    Greedy search is the same as ours. So is beam search in what it extends and when it stops; its
+    hypotheses are ranked here by our length penalty, since CTranslate2 has another. Where more of
+    them end in the last step than the beam is wide, it drops the least likely, and we the lowest
+    after the penalty.
+    """
+
+    def __init__(self, folder: Path, threads: int = 1) -> None:
+        self.tokenizer = SubwordTokenizer.load(folder / TOKENIZER)
+        backend = self.tokenizer.backend
+        self._tokens = [str(backend.id_to_token(n)) for n in range(len(self.tokenizer))]
+        self._numbers = {token: number for number, token in enumerate(self._tokens)}
+        try:
+            self._translator = library("ctranslate2").Translator(
+                str(folder), device="cpu", inter_threads=threads, intra_threads=1
+            )
+        except (RuntimeError, ValueError) as error:
+            raise UserError(f"{folder}: CTranslate2 cannot read it: {error}") from None
+
+    def search(
+        self, requests: Sequence[SourceRequest], beam: int, length_penalty: float
+    ) -> list[list[Hypothesis]]:
+        if any(request.phrases for request in requests):
+            raise UserError("a glossary needs the PyTorch engine")
+        found: dict[int, list[Hypothesis]] = {}
+        batches = list(batches_of(requests, range(len(requests))))
+        while batches:
+            jobs = [(batch, self._submit([requests[n] for n in batch], beam)) for batch in batches]
+            # One limit holds for a whole batch. Who went beyond his own starts again among equals.
+            beyond = defaultdict(list)
+            for batch, (limit, answers) in jobs:
+                for number, answer in zip(batch, answers, strict=True):
+                    own = requests[number].limit
+                    result = _result(answer)
+                    if own < limit and any(len(said) >= own for said in result.hypotheses):
+                        beyond[own].append(number)
+                    else:
+                        found[number] = self._ranked(result, own, length_penalty)
+            batches = list(beyond.values())
+        hypotheses = [found[number] for number in range(len(requests))]
+        return self._with_prefixes(requests, hypotheses, length_penalty)
+
+    def sample(
+        self,
+        requests: Sequence[SourceRequest],
+        seeds: Sequence[int],
+        draws: int,
+        sampling: SamplingConfig,
+        length_penalty: float,
+    ) -> list[list[Hypothesis]]:
+        """CTranslate2 draws from generators that cannot be seeded a sentence."""
+        raise UserError("sampling needs the PyTorch engine: CTranslate2 has no seed a sentence")
+
+    def _submit(self, requests: list[SourceRequest], beam: int) -> tuple[int, list[Any]]:
+        """Start a batch; returns the limit it runs with, and answers to wait for."""
+        limit = max(request.limit for request in requests)
+        prefixed = any(request.prefix for request in requests)
+        answers = self._translator.translate_batch(
+            [self._spell(request.source) for request in requests],
+            [self._spell(request.prefix) for request in requests] if prefixed else None,
+            asynchronous=True,
+            beam_size=beam,
+            num_hypotheses=beam,
+            length_penalty=_NO_PENALTY,
+            return_scores=True,
+            max_input_length=0,
+            max_decoding_length=limit,
+            min_decoding_length=0,
+        )
+        return limit, answers
+
+    def _ranked(self, result: Any, limit: int, alpha: float) -> list[Hypothesis]:
+        """The hypotheses of one sentence by our penalty, best first."""
+        ranked = []
+        for said, total in zip(result.hypotheses, result.scores, strict=True):
+            tokens = tuple(self._numbers[token] for token in said)
+            ranked.append(_hypothesis(tokens, float(total), limit, alpha))
+        return sorted(ranked, key=lambda hypothesis: -hypothesis.score)
+
+    def _with_prefixes(
+        self, requests: Sequence[SourceRequest], found: list[list[Hypothesis]], alpha: float
+    ) -> list[list[Hypothesis]]:
+        """Count the prefixes' log-probabilities too, which CTranslate2 leaves out."""
+        numbers = [number for number, request in enumerate(requests) if request.prefix]
+        if not numbers:
+            return found
+        scored = self._translator.score_batch(
+            [self._spell(requests[number].source) for number in numbers],
+            [self._spell(requests[number].prefix) for number in numbers],
+            max_input_length=0,
+            max_batch_size=BATCH_TOKENS,
+            batch_type="tokens",
+        )
+        for number, score in zip(numbers, scored, strict=True):
+            request = requests[number]
+            gained = sum(score.log_probs[: len(request.prefix)])
+            found[number] = [
+                _hypothesis(one.tokens, one.log_probability + gained, request.limit, alpha)
+                for one in found[number]
+            ]
+        return found
+
+    def _spell(self, numbers: Sequence[int]) -> list[str]:
+        return [self._tokens[number] for number in numbers]
+
+
+class OnnxEngine(TorchEngine):
+    """Our own searches over the two graphs, which ONNX Runtime computes."""
+
+    def __init__(self, folder: Path, threads: int = 1) -> None:
+        tokenizer = SubwordTokenizer.load(folder / TOKENIZER)
+        graphs = OnnxTranslator(folder, threads, len(tokenizer))
+        models = [cast(Translator, graphs)]  # it starts and steps as one
+        super().__init__(models, tokenizer.begin, tokenizer.end, torch.device("cpu"))
+
+
+class OnnxState:
+    """What the decoder graph is fed at the next step."""
+
+    def __init__(self, memory: dict[str, Any], rows: dict[str, Any]) -> None:
+        self.memory, self.rows = memory, rows
+
+    def select_rows(self, rows: Tensor) -> None:
+        """Reorder, repeat or drop rows."""
+        self.rows = {name: array[:, rows.numpy()] for name, array in self.rows.items()}
+
+    def select_sentences(self, sentences: Tensor) -> None:
+        """Keep these sentences."""
+        kept = sentences.numpy()
+        self.memory = {
+            name: array[kept] if name == "visible" else array[:, kept]
+            for name, array in self.memory.items()
+        }
+
+
+class OnnxTranslator:
+    """Encoder and decoder graphs behind the two calls that searches make of a translator."""
+
+    def __init__(self, folder: Path, threads: int, vocab_size: int) -> None:
+        self.config = SimpleNamespace(vocab_size=vocab_size)
+        runtime = library("onnxruntime")
+        options = runtime.SessionOptions()
+        options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+        self._encoder, self._decoder = (
+            runtime.InferenceSession(
+                str(folder / name), options, providers=["CPUExecutionProvider"]
+            )
+            for name in (ENCODER, DECODER)
+        )
+
+    def start(
+        self, source: Tensor, packing: Packing, rows_per_sentence: int, max_length: int
+    ) -> OnnxState:
+        """Encode packed sources; the state has `rows_per_sentence` rows a sentence."""
+        places = np.arange(packing.max_length)
+        visible = places < packing.lengths.numpy()[:, None]
+        grid = np.zeros(visible.shape, np.int64)
+        grid[visible] = source.numpy()
+        encoded = _named(self._encoder, {"source": grid, "visible": visible})
+        memory = {name: array for name, array in encoded.items() if name.startswith("memory_")}
+        first = {
+            name.removeprefix("first_"): np.repeat(array, rows_per_sentence, 1)
+            for name, array in encoded.items()
+            if name.startswith("first_")
+        }
+        return OnnxState({**memory, "visible": visible}, first or _empty(memory, rows_per_sentence))
+
+    def step(self, tokens: Tensor, state: OnnxState) -> Tensor:
+        """Logits of the token after these. (R,) -> (R, V)"""
+        inputs = {"tokens": tokens.numpy(), **state.memory, **state.rows}
+        outputs = _named(self._decoder, inputs)
+        logits = torch.from_numpy(outputs.pop("logits"))
+        state.rows = {name.removeprefix("next_"): array for name, array in outputs.items()}
+        return logits
+
+
+def _named(graph: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+    """A graph's outputs by name."""
+    names = [output.name for output in graph.get_outputs()]
+    return dict(zip(names, graph.run(names, inputs), strict=True))
+
+
+def _empty(memory: dict[str, Any], rows: int) -> dict[str, Any]:
+    """A Transformer's cache before the first step: as its memory, but of no token."""
+    layers, batch, heads, _, size = memory["memory_keys"].shape
+    cache = np.zeros((layers, batch * rows, heads, 0, size), np.float32)
+    return {"keys": cache, "values": cache}
+
+
+def _result(answer: Any) -> Any:
+    """Wait for CTranslate2; what it cannot do is said in its own words."""
+    try:
+        return answer.result()
+    except (RuntimeError, ValueError) as error:
+        raise UserError(f"CTranslate2: {str(error).splitlines()[0]}") from None
+
+
+def _hypothesis(tokens: tuple[int, ...], total: float, limit: int, alpha: float) -> Hypothesis:
+    """With the score that our searches give: </s> counts, where the limit left room for it."""
+    ended = len(tokens) < limit
+    return Hypothesis(tokens, total, total / penalize(len(tokens) + ended, alpha), ended)

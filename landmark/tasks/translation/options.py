@@ -1,0 +1,271 @@
+"""Options of translation's commands."""
+
+import re
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field, model_validator
+
+from landmark.core.configuration import Positional, settings
+from landmark.tasks.card import ExportOptions, OpenOptions
+
+LARGEST_JOIN = 6
+TESTS = {"bootstrap": "paired bootstrap", "randomization": "approximate randomization"}
+
+
+@settings
+class DataOptions:
+    """Sentence pairs of one's own to train on."""
+
+    source: tuple[Path, ...] = ()
+    """Your sentences, one a line (.gz too), or a .tsv with both sides."""
+    target: tuple[Path, ...] = ()
+    """Their translations."""
+    valid_source: tuple[Path, ...] = ()
+    """Sentences to validate on; else some are held out."""
+    valid_target: tuple[Path, ...] = ()
+    """Their translations."""
+    extra_source: tuple[Path, ...] = ()
+    """More pairs beside any recipe's own, as made up by back-translation."""
+    extra_target: tuple[Path, ...] = ()
+    """Their translations."""
+    reverse: bool = False
+    """Swap the two sides."""
+    clean: bool = False
+    """Drop empty, long, lopsided and repeated pairs."""
+
+    @model_validator(mode="after")
+    def _files_go_together(self) -> "DataOptions":
+        if not self.source and (self.target or self.valid_source or self.valid_target):
+            raise ValueError(
+                "own data needs --source (and --target, unless it is a .tsv with both)"
+            )
+        for kind in ("valid", "extra"):
+            if getattr(self, f"{kind}_target") and not getattr(self, f"{kind}_source"):
+                raise ValueError(f"--{kind}-target needs --{kind}-source")
+        return self
+
+    def overrides(self) -> dict[str, Any]:
+        names = ("source", "target", "valid_source", "valid_target", "extra_source", "extra_target")
+        files = {name: [str(path) for path in getattr(self, name)] for name in names}
+        found: dict[str, Any] = {f"data.{name}": paths for name, paths in files.items() if paths}
+        if self.source:
+            found["data.corpus"] = "files"
+        switches = {"data.reverse": self.reverse, "data.clean": self.clean}
+        return found | {key: True for key, is_on in switches.items() if is_on}
+
+
+@settings
+class TranslationOpenOptions(OpenOptions):
+    """How a translation run is opened."""
+
+    engine: str = "torch"
+    """torch, or an export: ctranslate2, ctranslate2-int8, onnx."""
+    ensemble: tuple[Path, ...] = ()
+    """Another run of the same vocabulary to average with. Repeatable."""
+
+
+@settings
+class TranslateOptions:
+    """How sentences are translated."""
+
+    to: str | None = None
+    """The language to translate into, for a run of several."""
+    beam: Annotated[int, Field(ge=1)] | None = None
+    """Hypotheses to keep; 1 is greedy. Default: the recipe's."""
+    length_penalty: Annotated[float, Field(ge=0)] | None = None
+    """0 prefers short translations, more longer ones. Default: the recipe's."""
+    n_best: Annotated[int, Field(ge=1)] = 1
+    """Translations to give for each sentence, with their scores."""
+    prefix: str = ""
+    """Begin every translation with these words."""
+    glossary: Path | None = None
+    """A .tsv of terms and how they must be translated."""
+    sample: bool = False
+    """Draw instead of searching."""
+    temperature: Annotated[float, Field(ge=0.01)] | None = None
+    """With --sample: below 1 sharpens the distribution, above 1 flattens it."""
+    top_k: Annotated[int, Field(ge=1)] | None = None
+    """With --sample: draw only from so many most probable tokens."""
+    top_p: Annotated[float, Field(ge=0.01, le=1)] | None = None
+    """With --sample: draw only from the most probable tokens of this probability together."""
+    seed: int | None = None
+    """With --sample: the seed; a draw depends on it, the sentence and its number. [default: 1]"""
+
+    @model_validator(mode="after")
+    def _search_or_sample(self) -> "TranslateOptions":
+        drawing = (self.temperature, self.top_k, self.top_p, self.seed)
+        if not self.sample and any(value is not None for value in drawing):
+            raise ValueError("--temperature, --top-k, --top-p and --seed go with --sample")
+        if self.sample and self.beam is not None:
+            raise ValueError("give --sample or --beam, not both")
+        if self.sample and self.length_penalty is not None:
+            raise ValueError("give --sample or --length-penalty, not both: nothing is ranked")
+        if self.sample and self.glossary:
+            raise ValueError("a glossary is honoured by search, not by sampling: give one of them")
+        if self.beam == 1 and self.length_penalty is not None and not self.glossary:
+            raise ValueError(
+                "--length-penalty ranks hypotheses, and --beam 1 keeps only one: leave one out"
+            )
+        if self.beam is not None and self.n_best > self.beam:
+            raise ValueError(
+                f"--n-best {self.n_best} (n_best) of a beam of {self.beam}: give 1 to {self.beam}, "
+                "or widen it"
+            )
+        return self
+
+
+@settings
+class TranslateVerbOptions(TranslateOptions):
+    """What `landmark translate` takes beside."""
+
+    document: bool = False
+    """Lines are running text: cut it into sentences."""
+    attention: Path | None = None
+    """Draw the cross-attention of one sentence to this file."""
+
+    @model_validator(mode="after")
+    def _documents_have_one_translation(self) -> "TranslateVerbOptions":
+        if self.document and (self.n_best > 1 or self.attention or self.prefix):
+            raise ValueError("--document goes with none of --n-best, --attention and --prefix")
+        return self
+
+
+@settings
+class ScoreOptions:
+    """How given translations are scored."""
+
+    per_token: bool = False
+    """Also each token's log-probability."""
+    to: str | None = None
+    """The language of the translations, for a run of several."""
+
+
+@settings
+class AlignOptions:
+    """Whose attention aligns words, and what is shown of it."""
+
+    layer: int | None = None
+    """Decoder layer, from 1; default: what aligns best."""
+    head: str | None = None
+    """A head, from 1, or mean."""
+    shift: bool | None = None
+    """Look when a word has been read in, or when it is written; default: the best."""
+    choose: bool = False
+    """Print how well each layer and head aligns, instead."""
+    gold: Annotated[int, Field(ge=1)] | None = None
+    """With --choose: gold-aligned sentences to choose by; default: 200."""
+    figure: Path | None = None
+    """Draw one sentence's alignment (or the choice) to this file."""
+    line: Annotated[int, Field(ge=1)] | None = None
+    """With --figure: which sentence to draw; default: the first."""
+    to: str | None = None
+    """The language of the translations, for a run of several."""
+
+    @model_validator(mode="after")
+    def _choice_or_given(self) -> "AlignOptions":
+        if self.choose and (self.layer or self.head or self.shift is not None or self.to):
+            raise ValueError(
+                "--choose tries every layer and head on gold alignments: give no others"
+            )
+        if self.gold and not self.choose:
+            raise ValueError("--gold goes with --choose")
+        if self.line and (self.choose or not self.figure):
+            raise ValueError("--line goes with --figure, and not with --choose")
+        if self.head not in (None, "mean") and not (self.head or "").isdecimal():
+            raise ValueError(f"--head {self.head}: give a number from 1, or mean")
+        if self.layer is None and self.head not in (None, "mean"):
+            raise ValueError(f"--head {self.head} needs --layer")
+        return self
+
+
+@settings
+class EvaluateOptions:
+    """What to translate, how, and how to score it."""
+
+    split: tuple[str, ...] = ()
+    """Splits of the run's own data; default: test, or valid files where there is none.
+    Repeatable."""
+    source: Path | None = None
+    """Sentences to translate (or a .tsv of both sides) …"""
+    reference: Path | None = None
+    """… and their translations."""
+    join: tuple[str, ...] = ()
+    """Join so many consecutive sentences to one: 2, or 1-4 for each of these. Repeatable."""
+    beam: Annotated[int, Field(ge=1)] | None = None
+    """Hypotheses to keep; 1 is greedy. Default: the recipe's."""
+    length_penalty: Annotated[float, Field(ge=0)] | None = None
+    """0 prefers short translations, more longer ones. Default: the recipe's."""
+    to: str | None = None
+    """The language to translate into, for a run of several."""
+    against: tuple[Path, ...] = ()
+    """Another run, or a file of translations, to compare with by a paired test. Repeatable."""
+    test: str | None = None
+    """With --against: bootstrap (the default) or randomization."""
+    bootstrap: Annotated[int, Field(ge=0)] = 1000
+    """Resamples for 95 % intervals and for the bootstrap test; 0: none."""
+    by_length: Path | None = None
+    """Draw BLEU by the length of the source to this file, and print it."""
+    bin_words: Annotated[int, Field(ge=1)] | None = None
+    """With --by-length: words a bin; default: 5."""
+
+    @model_validator(mode="after")
+    def _go_together(self) -> "EvaluateOptions":
+        check_sentences(self.split, self.source, self.reference)
+        if self.test is not None and self.test not in TESTS:
+            raise ValueError(f"--test {self.test}: give bootstrap or randomization")
+        if self.test and not self.against:
+            raise ValueError("--test compares with other systems: give --against")
+        if self.bootstrap == 1:
+            raise ValueError("--bootstrap 1: one resample has no spread: give 0 or, say, 1000")
+        if self.bin_words and not self.by_length:
+            raise ValueError("--bin-words goes with --by-length")
+        if self.beam == 1 and self.length_penalty is not None:
+            raise ValueError(
+                "--length-penalty ranks hypotheses, and --beam 1 keeps only one: leave one out"
+            )
+        _ = self.joins
+        return self
+
+    @property
+    def joins(self) -> list[int]:
+        """The numbers that `2` and `2-6` stand for."""
+        counts: list[int] = []
+        for word in self.join or ("1",):
+            found = re.fullmatch(r"([0-9]+)(?:-([0-9]+))?", word)
+            first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
+            if not 1 <= first <= last <= LARGEST_JOIN:
+                raise ValueError(
+                    f"--join {word}: give a number from 1 to {LARGEST_JOIN}, or two: 2-4"
+                )
+            counts += [number for number in range(first, last + 1) if number not in counts]
+        return counts
+
+
+def check_sentences(split: tuple[str, ...], source: Path | None, reference: Path | None) -> None:
+    """Refuse test sentences that are given by halves or twice."""
+    is_table = source is not None and source.suffix == ".tsv" and not reference
+    if bool(source) != bool(reference) and not is_table:
+        raise ValueError("--source and --reference go together, unless --source is a .tsv of both")
+    if source and split:
+        raise ValueError("give --split or --source and --reference, not both")
+
+
+@settings
+class CTranslate2Options(ExportOptions):
+    """What `--to ctranslate2` takes."""
+
+    int8: bool = False
+    """Weights in eight bits: a quarter of the size."""
+
+
+@settings
+class DemoOptions:
+    """What `landmark demo` trains."""
+
+    overrides: Annotated[tuple[str, ...], Positional("[OVERRIDES]...")] = ()
+    """Settings to change, as model.dropout=0.2."""
+    run: Path = Path("runs/first")
+    """Where to train."""
+    recipe: str = "transformer-embedded"
+    """What to train."""
