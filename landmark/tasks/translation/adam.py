@@ -4,6 +4,7 @@ import dataclasses
 
 from landmark.data.translation.parallel_text import ParallelTextConfig
 from landmark.models.transformer.translator import TransformerConfig
+from landmark.optim.adam_paper import adam
 from landmark.optim.schedule import ScheduleConfig
 from landmark.tasks.catalog import recipe
 from landmark.tasks.translation.run import TranslationRun, on_embedded
