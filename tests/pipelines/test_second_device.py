@@ -12,12 +12,10 @@ from landmark.decoding.stepwise import SamplingConfig
 from landmark.tasks.embedding import load_embedder
 from landmark.tasks.language_model.prompting import score_continuations
 from landmark.tasks.training import train
-from landmark.tasks.translation.glossary import Glossary, Term
 from landmark.tasks.translation.scoring import score_pairs
 from tests.second_device import SECOND, second_device
 
 UNEQUAL = [("the old", [" man", " man reads a good book", " w"]), ("a", [" good film", " g"])]
-GLOSSARY = Glossary([Term(("dog",), "Hund", "terms:1")])
 TEXTS = ["the old man", "a good book", "woman reads"]
 SENTENCES = ["the old man sleeps", "a young woman sees the old dog and the cat", "the cat", ""]
 SHORT = ["trainer.max_steps=2", "fine_tuning.epochs=null", "threads=1"]
@@ -101,12 +99,17 @@ def test_candidates_of_unequal_length_leave_the_batch(pretrained_runs, twice, ki
     [
         {"beam": 4},
         {"beam": 1},
-        {"sampling": SamplingConfig(top_k=9), "n_best": 2},
+        {"sample": True, "top_k": 9, "n_best": 2},
         {"beam": 4, "prefix": "die"},
-        {"beam": 4, "glossary": GLOSSARY},
+        {"beam": 4, "glossary": "terms.tsv"},
     ],
 )
-def test_translations_that_end_at_different_steps_leave_the_batch(request, twice, run, options):
+def test_translations_that_end_at_different_steps_leave_the_batch(
+    request, twice, run, options, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "terms.tsv").write_text("dog\tHund\n", encoding="utf-8")
+
     def ask(pipeline):
         return [found.text for found in pipeline.translate(SENTENCES, **options)]
 

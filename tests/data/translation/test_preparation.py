@@ -77,6 +77,7 @@ def test_everything_training_needs_is_in_the_folder(files, prepare):
     ]
     assert records[-1] == {
         "kind": "data",
+        "summary": f"86 pairs to train on, 9 to validate, {size} subwords",
         "pairs": 86,
         "valid_pairs": 9,
         "vocabulary": size,
@@ -415,3 +416,25 @@ def test_the_digest_follows_the_content_of_the_data(files):
     assert embedded == data_digest(ParallelTextConfig()) != before
     with pytest.raises(UserError, match="cannot be read"):
         data_digest(ParallelTextConfig(corpus="files", source=("no/such/file",)))
+
+
+@pytest.mark.parametrize(
+    "pairs", [[("", "")] * 20, [("  ", "Satz")] * 20, [("sentence", "\u00a0")] * 20]
+)
+def test_files_without_words_on_both_sides_are_refused_before_any_work(files, prepare, pairs):
+    with pytest.raises(UserError, match=r"own\.tsv: no pair has words on both sides"):
+        prepare(files(pairs))
+    config = files(valid_source=files(pairs, "valid.tsv").source)
+    with pytest.raises(UserError, match=r"valid\.tsv: no pair has words on both sides"):
+        prepare(config)
+
+
+def test_the_record_of_the_data_has_a_summary_for_the_reader(files, prepare):
+    pairs = [*PAIRS, ("", ""), PAIRS[0], ("w " * 80, "w " * 80)]
+    size, _, records = prepare(files(pairs, clean=True))
+    (record,) = [record for record in records if record["kind"] == "data"]
+    first, *warnings = record["summary"].split("\n")
+    kept, held_out = record["pairs"], record["valid_pairs"]
+    assert first == f"{kept} pairs to train on, {held_out} to validate, {size} subwords"
+    assert warnings[0].startswith("warning: left out: ")
+    assert "1 empty" in warnings[0]

@@ -10,6 +10,7 @@ from landmark.tasks.training import train
 from landmark.tasks.translation.alignment import (
     GOLD_PAIRS,
     Alignment,
+    AttentionChoice,
     gold_pairs,
     try_choices,
 )
@@ -73,7 +74,9 @@ def test_mistakes_are_named(refused, tiny_run, tmp_path, monkeypatch, times, opt
 def test_more_than_three_runs_fill_several_rows():
     weights = torch.tensor([[0.9, 0.05, 0.05], [0.2, 0.7, 0.1]])
     pieces = ("a", "b", "</s>")
-    found = Alignment(("a", "b"), ("c", "d"), frozenset({(0, 0)}), weights, pieces, pieces, weights)
+    words, choice = (("a", "b"), ("c", "d")), AttentionChoice(1, None, False)
+    links = frozenset({(0, 0)})
+    found = Alignment(*words, links, weights, pieces, pieces, weights, choice)
     runs = [Aligned(f"$run {n}$", "layer 1", 0.25, "c d", found) for n in range(5)]
     figure = draw(Alignments(runs))
     panels = [axes for axes in figure.axes if axes.get_title()]
