@@ -4,7 +4,7 @@ import pytest
 
 from landmark.core.registry import Registry
 from landmark.figures.network import count_network
-from landmark.tasks import task as catalog
+from landmark.tasks import catalog
 from landmark.tasks.catalog import NETWORKS, RECIPES, SYSTEMS, load_catalog, system_of
 from landmark.tasks.task import task_named
 
