@@ -1,10 +1,10 @@
 import re
 
 import pytest
-from landmark.pipelines.inspection.network import count_network
 
 from landmark.core.registry import Registry
-from landmark.tasks import task as catalog
+from landmark.figures.network import count_network
+from landmark.tasks import catalog
 from landmark.tasks.catalog import NETWORKS, RECIPES, SYSTEMS, load_catalog, system_of
 from landmark.tasks.task import task_named
 

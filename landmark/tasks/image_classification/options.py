@@ -44,7 +44,8 @@ class EvaluateOptions:
     split: tuple[str, ...] = ()
     """Splits of the run's own data; default: test if there is one, else valid. Repeatable."""
     file: tuple[Path, ...] = ()
-    """Labelled images of your own: a folder (.zip, .tar) with a folder a class. Repeatable."""
+    """Your own data: plain text, labelled texts as in training, or images in a folder (.zip, .tar).
+    Repeatable."""
     ten_crop: bool = False
     """Average the predictions of ten crops of each image."""
     strict: bool = False

@@ -15,6 +15,7 @@ class EvaluateOptions:
     split: tuple[str, ...] = ()
     """Splits of the run's own data; default: test if there is one, else valid. Repeatable."""
     file: tuple[Path, ...] = ()
-    """Labelled examples of your own, in the format of the training files. Repeatable."""
+    """Your own data: plain text, labelled texts as in training, or images in a folder (.zip, .tar).
+    Repeatable."""
     bootstrap: Annotated[int, Field(ge=0)] = 1000
     """Resamples for the 95 % intervals; 0 leaves them out."""

@@ -73,6 +73,7 @@ class EvaluateOptions:
     """What text to measure a language model on."""
 
     split: tuple[str, ...] = ()
-    """Splits of the run's own data: train, valid; default: valid. Repeatable."""
+    """Splits of the run's own data; default: test if there is one, else valid. Repeatable."""
     file: tuple[Path, ...] = ()
-    """Text files of your own, plain or gzipped. Repeatable."""
+    """Your own data: plain text, labelled texts as in training, or images in a folder (.zip, .tar).
+    Repeatable."""

@@ -21,9 +21,10 @@ class EvaluateOptions:
     """What text to measure a masked language model on."""
 
     split: tuple[str, ...] = ()
-    """Splits of the run's own data: train, valid; default: valid. Repeatable."""
+    """Splits of the run's own data; default: test if there is one, else valid. Repeatable."""
     file: tuple[Path, ...] = ()
-    """Text files of your own, plain or gzipped; blank lines separate documents. Repeatable."""
+    """Your own data: plain text, labelled texts as in training, or images in a folder (.zip, .tar).
+    Repeatable."""
     limit: Annotated[int, Field(ge=0)] = 200
     """Most sentences for the pseudo-perplexity, spread over the text (each of their tokens is
     masked in turn); 0: leave it out."""
