@@ -34,14 +34,7 @@ MAY_IMPORT["cli"] = BELOW_TASKS | {"tasks", "racing", "figures"}
 SOURCES = sorted(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE)
 
 UNFINISHED = {
-    "tasks/embedding.py": "goes to the language models' rooms",
-    "tasks/huggingface/exporting.py": "is split: a part for each room",
-    "tasks/huggingface/importing.py": "is split: a part for each room",
     "cli/demo.py": "becomes a command of translation",
-    **dict.fromkeys(
-        (f"cli/text/{name}.py" for name in ("filling", "generation", "prompting", "story")),
-        "goes to the language models' rooms",
-    ),
     **dict.fromkeys(
         (
             f"cli/translation/{name}.py"
