@@ -30,3 +30,8 @@ def __getattr__(name: str) -> Any:
 
         return getattr(importlib.import_module(_LAZY[name]), name)
     raise AttributeError(f"module 'landmark' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """What there is, imported or not yet."""
+    return sorted({*globals(), *_LAZY})

@@ -176,3 +176,9 @@ def test_help_and_import_do_not_load_torch(words):
     loaded = {line.rpartition("|")[2].strip() for line in result.stderr.splitlines()}
     assert "landmark" in loaded
     assert not loaded & HEAVY
+
+
+def test_a_reader_of_dir_finds_what_there_is_to_import():
+    import landmark
+
+    assert {"load", "load_embedder", "train", "UserError"} <= set(dir(landmark))
