@@ -283,15 +283,10 @@ def main() -> None:
         return
     if not options.run or not options.source:
         parser.error("a run and --source are needed")
-    from landmark.engine.run import Run
-    from landmark.tasks.training import load_config
-    from landmark.tasks.translation.exports import export_ctranslate2
-    from landmark.tasks.translation.options import CTranslate2Options
+    from landmark.tasks.exporting import export_run
 
-    run = Run.open(options.run)
     for int8 in (False, True):
-        chosen = CTranslate2Options(int8=int8)
-        export_ctranslate2(run, load_config(run), chosen, lambda record: None)
+        export_run(options.run, "ctranslate2", int8=int8)
     questions = read_questions(options.run, options.source, options.sentences)
     measured = {}
     with tempfile.TemporaryDirectory() as folder:

@@ -35,18 +35,12 @@ def _export(given: dict[str, Any], known: Mapping[str, Flag]) -> None:
     os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
     from landmark.cli.progress import showing
     from landmark.engine.run import Run
+    from landmark.tasks.exporting import find_export
     from landmark.tasks.training import load_config
 
     folder, wanted = given.pop("run"), given.pop("to")
     run = Run.open(folder)
-    task = str(run.read_recipe().get("task"))
-    exports = CARDS[task].exports
-    if wanted not in exports:
-        fits = f"it has {' or '.join(exports)}" if exports else "it has none"
-        raise UserError(
-            f"{folder}: is a run of task {task!r}, which has no export to {wanted!r}: {fits}"
-        )
-    verb = exports[wanted]
+    task, verb = str(run.read_recipe().get("task")), find_export(run, wanted)
     options = resolve(verb.options)
     refuse_unfit(given, flags_of(options), known, f"--to {wanted} of a run of task {task!r}")
     chosen = read_options(options, given)

@@ -1,4 +1,4 @@
-"""Where a run's exports are, and whether one is of the weights that are asked for."""
+"""A run in another library's format: making it, finding it, and whether it is of these weights."""
 
 from pathlib import Path
 from typing import Any
@@ -8,6 +8,34 @@ from landmark.core.errors import UserError
 from landmark.engine.checkpoint import checkpoint_digest
 from landmark.engine.run import Run
 from landmark.interop.folder import read_export
+from landmark.tasks.card import CARDS, Report, Verb, resolve, take_options
+from landmark.tasks.training import load_config
+
+
+def export_run(
+    run: str | Path, target: str, report: Report = lambda record: None, **options: Any
+) -> Path:
+    """Write a run's model for another library, as `landmark export --to` does; returns where."""
+    opened = Run.open(Path(run))
+    verb = find_export(opened, target)
+    config = load_config(opened)
+    chosen = take_options(resolve(verb.options), None, options)
+    if verb.check:
+        resolve(verb.check)(config, chosen, False)
+    made: Path = resolve(verb.run)(opened, config, chosen, report)
+    return made
+
+
+def find_export(run: Run, target: str) -> Verb:
+    """What writes a run's model for another library; refuses what its task does not have."""
+    task = str(run.read_recipe().get("task"))
+    exports = CARDS[task].exports
+    if target not in exports:
+        fits = f"it has {' or '.join(exports)}" if exports else "it has none"
+        raise UserError(
+            f"{run.folder}: is a run of task {task!r}, which has no export to {target!r}: {fits}"
+        )
+    return exports[target]
 
 
 def export_folder(run: Run, name: str) -> Path:

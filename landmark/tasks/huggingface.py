@@ -13,10 +13,10 @@ from landmark.interop.folder import refuse_foreign, write_export
 from landmark.interop.huggingface.download import fetch_model
 from landmark.interop.huggingface.folder import Weights, read_config, read_weights
 from landmark.tasks.card import CARDS, ExportOptions, Report, resolve, take_options
-from landmark.tasks.exporting import export_facts, export_folder
+from landmark.tasks.exporting import export_facts, export_folder, export_run
 from landmark.tasks.importing import HuggingFaceOptions, free_folder, write_imported
 from landmark.tasks.task import RunConfig
-from landmark.tasks.training import check_assets, load_config
+from landmark.tasks.training import check_assets
 
 HF = "hf"
 TOKENIZER = "tokenizer.json"
@@ -117,14 +117,7 @@ def export_to_hf(
     report: Report = _silent,
 ) -> Path:
     """Write a run's model and vocabulary as a folder that `transformers` loads; returns where."""
-    opened = Run.open(Path(run))
-    config = load_config(opened)
-    exports = CARDS[config.task].exports
-    if HF not in exports:
-        raise UserError(f"{run}: is a run of task {config.task!r}, which has no export to {HF!r}")
-    options = ExportOptions(checkpoint=checkpoint, output=output)
-    made: Path = resolve(exports[HF].run)(opened, config, options, report)
-    return made
+    return export_run(run, HF, report, checkpoint=checkpoint, output=output)
 
 
 def architecture(config: Any) -> str:

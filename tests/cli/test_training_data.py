@@ -136,7 +136,7 @@ def test_own_data_learns_and_translates_itself(command, own_data):
     assert answer.out == "Der Hund frisst.\nEin Vogel singt.\n"
     assert answer.err == ""
     report = command("evaluate", run, "--split", "valid", "--json")
-    scores = {s["name"]: s["value"] for s in json.loads(report.out)["sets"][0]["scores"]}
+    scores = {s["name"]: s["value"] for s in json.loads(report.out)["scores"]}
     assert scores["exact match"] == 100
     assert scores["BLEU"] == pytest.approx(100)
 
@@ -185,7 +185,10 @@ def test_invalid_utf8_names_file_and_line_before_any_work(mistake, own_data, tin
         (["--source", "a.en", "--target", "a.de", "--valid-target", "b"], "needs --valid-source"),
         (["--source", "a", "--source", "b", "--target", "c"], "a: cannot be read"),
         (["--extra-target", "a.de"], "--extra-target needs --extra-source"),
-        (["--text", "a", "--extra-source", "b"], "--text is for language models"),
+        (
+            ["--text", "a", "--extra-source", "b"],
+            "--text does not fit translation, a recipe of task 'translation'",
+        ),
     ],
 )
 def test_incomplete_data_options_are_refused(mistake, options, said, tmp_path, monkeypatch):
@@ -217,10 +220,10 @@ def test_a_single_pair_cannot_be_split(mistake, own_data, tiny):
 
 
 def test_nothing_left_after_cleaning_says_why(mistake, own_data, tiny):
-    table = own_data.write("bad.tsv", ["\tleer"] * 20)
+    table = own_data.write("bad.tsv", ["wort\t" + "viele " * 9] * 20)
     options = ["--source", table, "--clean", "--run", own_data.folder / "run", *tiny]
     said = mistake("train", "translation", *options, worked=True)
-    assert said.startswith("no training pair is left (18 empty)")
+    assert said.startswith("no training pair is left (18 lopsided)")
 
 
 def test_a_vocabulary_that_does_not_match_gives_both_sizes(mistake, own_data, tiny):

@@ -15,14 +15,11 @@ from landmark.engine.run import Run
 from landmark.interop.ctranslate2 import save_ctranslate2
 from landmark.interop.onnx import save_onnx
 from landmark.models.transformer.translator import TransformerConfig, Translator
-from landmark.tasks.card import ExportOptions
+from landmark.tasks.exporting import export_run
 from landmark.tasks.loading import load
-from landmark.tasks.training import load_config
 from landmark.tasks.translation import exported
 from landmark.tasks.translation.engine import SourceRequest, TorchEngine
 from landmark.tasks.translation.exported import CTranslate2Engine, OnnxEngine, load_engine
-from landmark.tasks.translation.exports import export_ctranslate2, export_onnx
-from landmark.tasks.translation.options import CTranslate2Options
 
 pytest.importorskip("ctranslate2")
 pytest.importorskip("onnxruntime")
@@ -41,11 +38,9 @@ def run(tiny_run, tmp_path_factory):
     """A copy of the tiny run, exported in every way."""
     folder = tmp_path_factory.mktemp("exported") / "run"
     shutil.copytree(tiny_run, folder)
-    opened = Run.open(folder)
-    config = load_config(opened)
-    for int8 in (False, True):
-        export_ctranslate2(opened, config, CTranslate2Options(int8=int8), print)
-    export_onnx(opened, config, ExportOptions(), print)
+    export_run(folder, "ctranslate2")
+    export_run(folder, "ctranslate2", int8=True)
+    export_run(folder, "onnx")
     return folder
 
 

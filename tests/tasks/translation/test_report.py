@@ -235,6 +235,17 @@ def test_without_a_test_split_validation_files_are_scored_and_that_is_said(comma
     assert named.err == ""
 
 
+def test_translations_never_overwrite_what_is_read(mistake, tiny_run, own_data):
+    source, reference = own_data.source, own_data.target
+    before = source.read_bytes(), reference.read_bytes()
+    files = ["--source", source, "--reference", reference]
+    for path in (source, reference):
+        assert "is the input itself" in mistake("evaluate", tiny_run, *files, "--output", path)
+    other = ["--against", reference, "--output", reference]
+    assert "is the input itself" in mistake("evaluate", tiny_run, *other)
+    assert (source.read_bytes(), reference.read_bytes()) == before
+
+
 def test_a_run_on_files_has_no_test_split(mistake, command, own_data, tiny):
     run = own_data.folder / "run"
     settings = [*tiny, "trainer.max_steps=1"]
