@@ -107,7 +107,7 @@ def test_mistakes_are_answered_in_one_line(mistake, gpt2, marian, command, tmp_p
     assert "only --to hf takes it" in mistake("export", run, "--to", "onnx")
     text = tmp_path / "text"
     text.write_text("A dog runs.\n")
-    assert "int8 goes with ctranslate2" in mistake("export", run, "--to", "hf", "--int8")
+    assert "--int8 does not fit --to hf" in mistake("export", run, "--to", "hf", "--int8")
     assert "does not tell where" in mistake(
         "align", run, "--source", text, "--target", text, worked=True
     )
