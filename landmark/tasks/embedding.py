@@ -166,7 +166,7 @@ def _neighbours(embedder: "EmbeddingPipeline", options: EmbedOptions) -> list[Si
     assert options.neighbours is not None
     if options.among is None:
         return embedder.nearest_words(options.neighbours, options.count)
-    lines = list(read_lines(options.among))
+    lines = [line for line in read_lines(options.among) if line.strip()]
     how = {"pooling": options.pooling, "layer": options.layer}
     return embedder.nearest_texts(options.neighbours, lines, options.count, **how)
 

@@ -240,10 +240,10 @@ class GenerationPipeline:
         """Write texts to their ends, a token each at a time; finished ones leave the batch."""
         if len(drafts) > 1:
             pack_columns(self.model)
-        prompts = list({draft.prompt_number: draft.read for draft in drafts}.items())
+        prompts = list({draft.item.number: draft.read for draft in drafts}.items())
         places = {number: place for place, (number, _) in enumerate(prompts)}
         logits, state = self.read([read for _, read in prompts], config.length)
-        rows = torch.tensor([places[draft.prompt_number] for draft in drafts], device=self.device)
+        rows = torch.tensor([places[draft.item.number] for draft in drafts], device=self.device)
         if len(rows) > len(prompts):
             state.select_rows(rows)
         logits = logits.index_select(0, rows)
@@ -280,17 +280,16 @@ class GenerationPipeline:
     ) -> list["_Draft"]:
         """A text to be written for each sample of each prompt."""
         drafts = []
-        for prompt, place, number in items:
-            read = self.encode_prompt(prompt, place)
-            first = number == 1
-            seed = config.seed if first else derive_seed(config.seed, "prompt", number - 1)
+        for item in items:
+            read = self.encode_prompt(item.value, item.place)
+            earlier = item.number - 1
+            seed = derive_seed(config.seed, "prompt", earlier) if earlier else config.seed
             for sample in range(1, samples + 1):
                 generator = torch.Generator().manual_seed(derive_seed(seed, "sample", sample - 1))
-                scribe = _Scribe(self.tokenizer, read)
-                draft = _Draft(prompt, read, generator, scribe, self.end, config)
-                draft.prompt_number, draft.sample = number, sample
-                draft.number = (number - 1) * samples + sample
-                drafts.append(draft)
+                scribe, number = _Scribe(self.tokenizer, read), earlier * samples + sample
+                drafts.append(
+                    _Draft(item, sample, number, read, generator, scribe, self.end, config)
+                )
         return drafts
 
     def _newline(self) -> str:
@@ -314,15 +313,16 @@ class _Draft:
 
     def __init__(
         self,
-        prompt: str,
+        item: Item,
+        sample: int,
+        number: int,
         read: list[int],
         generator: torch.Generator,
         scribe: "_Scribe",
         end: int | None,
         config: GenerationConfig,
     ) -> None:
-        self.prompt, self.read = prompt, read
-        self.prompt_number = self.sample = self.number = 1
+        self.item, self.sample, self.number, self.read = item, sample, number, read
         self.generator, self.scribe, self.end = generator, scribe, end
         self.limit, self.filter = config.length, StopFilter(config.stop)
         self.tokens: list[int] = []
@@ -357,7 +357,7 @@ class _Draft:
         """The text; it must have ended."""
         assert self.ending is not None
         return Generation(
-            self.prompt,
+            self.item.value,
             "".join(self.pieces),
             self.log_probability,
             tuple(self.tokens),

@@ -88,6 +88,7 @@ def test_neighbours_are_words_or_lines(folder, command):
     )  # fmt: skip
     near = [json.loads(line) for line in answer.lines]
     assert near[0] == {"text": "an old house.", "cosine": pytest.approx(1)}
+    assert {one["text"] for one in near} == set(TEXT.split("\n")) - {""}
 
 
 @pytest.mark.parametrize(
