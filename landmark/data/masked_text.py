@@ -17,10 +17,10 @@ from pydantic import Field
 from landmark.core.configuration import settings
 from landmark.core.runtime import derive_seed
 from landmark.data.batch import MaskedBatch
+from landmark.data.ordering import Plan, like_length_batches
 from landmark.data.running_text.segment import SegmentPlan
 from landmark.data.running_text.wordpiece import WordPieceTokenizer
 from landmark.data.shards import TokenStore
-from landmark.data.translation.pairs import cut_by_budget
 from landmark.layers.packing import Packing
 
 _MASKED, _REPLACED = 0.8, 0.9  # up to here: [MASK]; up to there: any token; above: as it was
@@ -85,18 +85,9 @@ class MaskedSamples:
             seed,
         )
 
-    def plan(self, epoch: int) -> list[NDArray[np.int64]]:
-        """Shuffle, sort pools of neighbours by length, cut by the budget, shuffle the batches."""
-        cost = self.texts.lengths(epoch) + self.separators
-        random = np.random.default_rng(derive_seed(self.seed, "order", epoch))
-        order = random.permutation(len(cost)) if self.shuffle else np.arange(len(cost))
-        batches: list[NDArray[np.int64]] = []
-        for pool in cut_by_budget(order, cost, self.config.pool * self.config.tokens):
-            by_length = pool[np.argsort(cost[pool], kind="stable")]
-            batches += cut_by_budget(by_length, cost, self.config.tokens)
-        if self.shuffle:
-            batches = [batches[number] for number in random.permutation(len(batches))]
-        return batches
+    def plan(self, epoch: int) -> Plan:
+        cost, config = self.texts.lengths(epoch) + self.separators, self.config
+        return like_length_batches(cost, config.tokens, config.pool, self.seed, epoch, self.shuffle)
 
     def collate(self, epoch: int, samples: Sequence[int]) -> MaskedBatch:
         hidden, segments, kinds = [], [], []

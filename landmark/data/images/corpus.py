@@ -14,8 +14,8 @@ from pydantic import Field, model_validator
 from landmark.core.configuration import fingerprint, settings
 from landmark.core.errors import UserError
 from landmark.core.registry import nearest
-from landmark.core.runtime import derive_seed
 from landmark.core.storage import make_folder, read_signed, signed, write_durably
+from landmark.data.hold_out import draw, draw_of_each_class
 from landmark.data.images.decoding import BrokenImageError, Fit, Fitting
 from landmark.data.images.digits import digits_splits
 from landmark.data.images.files import file_splits, files_digest
@@ -146,19 +146,13 @@ def training_splits(config: ImageDataConfig, report: Report) -> dict[str, ImageS
         rest = np.setdiff1d(np.arange(len(train.labels)), held_out)
         train, valid = choose(train, rest), choose(train, held_out)
     if config.limit and config.limit < len(train.labels):
-        random = np.random.default_rng(derive_seed("limit"))
-        train = choose(train, random.permutation(len(train.labels))[: config.limit])
+        train = choose(train, draw(len(train.labels), config.limit, "limit"))
     return {"train": train, "valid": valid}
 
 
 def _held_out(source: ImageSource, share: float) -> np.ndarray[Any, Any]:
     """Of each class about the same share, but never all."""
-    random = np.random.default_rng(derive_seed("held out", "images"))
-    found = []
-    for label in range(len(source.names)):
-        members = random.permutation(np.flatnonzero(source.labels == label))
-        found.append(members[: min(round(share * len(members)), len(members) - 1)])
-    held_out = np.concatenate(found)
+    held_out = draw_of_each_class(source.labels, len(source.names), share, "held out", "images")
     if not len(held_out):
         largest = np.bincount(source.labels).max()
         raise UserError(
@@ -198,8 +192,7 @@ def _measured(
     source: ImageSource, fitting: Fitting, strict: bool, report: Report
 ) -> dict[str, Any]:
     """The colours of a large split, by a sample of it."""
-    random = np.random.default_rng(derive_seed("measured"))
-    sample = choose(source, random.permutation(len(source.labels))[:_MEASURED])
+    sample = choose(source, draw(len(source.labels), _MEASURED, "measured"))
     broken: Broken = {}
     whole = whole_images(sample, fitting, strict, broken)
     measured = measure(pixels.reshape(-1, fitting.channels) for pixels, _, _ in whole)

@@ -6,7 +6,7 @@ of 0 to 16 ink spots, made 0 to 255 here.
 
 import numpy as np
 
-from landmark.core.runtime import derive_seed
+from landmark.data.hold_out import draw
 from landmark.data.images.source import ArraySource
 
 NAMES = tuple("0123456789")
@@ -21,8 +21,8 @@ def digits_splits() -> dict[str, ArraySource]:
     loaded = load_digits()
     images = np.rint(loaded.images * (255 / _MOST_INK)).astype(np.uint8)
     labels = loaded.target.astype(np.int64)
-    order = np.random.default_rng(derive_seed("test", "digits")).permutation(len(labels))
-    parts = {"train": np.sort(order[_TEST_IMAGES:]), "test": np.sort(order[:_TEST_IMAGES])}
+    test = np.sort(draw(len(labels), _TEST_IMAGES, "test", "digits"))
+    parts = {"train": np.setdiff1d(np.arange(len(labels)), test), "test": test}
     return {
         split: ArraySource(images[part], labels[part], NAMES, f"digits {split}")
         for split, part in parts.items()

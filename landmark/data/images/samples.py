@@ -1,6 +1,5 @@
 """Images as samples: shuffled batches of one size, varied for training, normalised."""
 
-import math
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -13,13 +12,13 @@ from torch import Tensor
 
 from landmark.core.configuration import settings
 from landmark.core.errors import UserError
-from landmark.core.runtime import derive_seed
 from landmark.data.batch import ImageBatch
 from landmark.data.images.augment import AugmentConfig, cut_at_random, cut_out, vary
 from landmark.data.images.decoding import BrokenImageError, Pixels
 from landmark.data.images.draws import Draws
 from landmark.data.images.form import ImageForm, as_tensor, middle
 from landmark.data.images.store import Images
+from landmark.data.ordering import Plan, even_batches
 
 
 @settings
@@ -65,17 +64,13 @@ class ImageSamples:
         self._is_named = torch.zeros(len(images), dtype=torch.bool).share_memory_()
         self.colours = np.array(form.colours or np.zeros((0, form.channels)))
 
-    def plan(self, epoch: int) -> list[NDArray[np.int64]]:
+    def plan(self, epoch: int) -> Plan:
         """Shuffled for training, else in order; batches differ by one image at most.
 
         A last batch of what is left could be of one image, which batch norm cannot learn from.
         """
-        count = len(self.images)
-        order = np.arange(count)
-        if self.augment:
-            random = np.random.default_rng(derive_seed(self.seed, "order", epoch))
-            order = random.permutation(count)
-        return np.array_split(order, math.ceil(count / self.config.size))
+        shuffle = self.augment is not None
+        return even_batches(len(self.images), self.config.size, self.seed, epoch, shuffle)
 
     def collate(self, epoch: int, samples: Sequence[int]) -> ImageBatch:
         chosen, pixels = self._read(np.asarray(samples, np.int64))

@@ -15,6 +15,7 @@ from pydantic import Field, model_validator
 from landmark.core.configuration import fingerprint, settings
 from landmark.core.errors import UserError
 from landmark.data.foreign.byte_pairs import VOCABULARY, load_gpt2_vocabulary
+from landmark.data.hold_out import before_last_share
 from landmark.data.public_text import plain_files, text_digest
 from landmark.data.running_text.character import (
     CharacterTokenizer,
@@ -124,7 +125,7 @@ def prepare_text(
     training, validation = _documents(config, report)
     characters, total = _survey(training)
     _, valid_total = _survey(validation)
-    kept = total if validation else int(total * (1 - config.validation))
+    kept = total if validation else before_last_share(total, config.validation)
     tokenizer = _tokenizer(tokenizer_config, characters, _pieces(training, 0, kept), report)
     tokenizer.save(folder / "tokenizer.json")
     beginning = document_beginning(config, tokenizer)

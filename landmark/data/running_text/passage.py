@@ -15,6 +15,7 @@ from pydantic import Field, model_validator
 
 from landmark.core.configuration import fingerprint, settings
 from landmark.core.errors import UserError
+from landmark.data.hold_out import before_last_documents
 from landmark.data.running_text.reading import reading_digest, reading_documents
 from landmark.data.running_text.wordpiece import WordPieceConfig, WordPieceTokenizer
 from landmark.data.shards import ShardWriter
@@ -150,11 +151,7 @@ def _count_kept(sizes: Sequence[int], config: PassageConfig) -> int:
             f"{', '.join(config.text)}: one document is too few to hold one out: separate "
             "documents by blank lines, or give --valid-text"
         )
-    wanted, held_out, count = sum(sizes) * config.validation, 0, 0
-    while held_out < wanted and count < len(sizes) - 1:
-        count += 1
-        held_out += sizes[-count]
-    return len(sizes) - count
+    return before_last_documents(sizes, config.validation)
 
 
 def _part(documents: Documents, start: int, stop: int) -> Iterator[list[str]]:

@@ -12,11 +12,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from landmark.core.configuration import fingerprint
 from landmark.core.errors import UserError
-from landmark.core.runtime import derive_seed
+from landmark.data.hold_out import draw
 from landmark.data.public_text import PUBLIC_SETS, plain_files, text_digest
 from landmark.data.text_file import read_lines
 
@@ -40,8 +38,7 @@ def reading_documents(report: Report) -> Iterator[NamedDocument]:
         *_task_texts("cola", report),
         *_task_texts("mrpc", report),
     ]
-    order = np.random.default_rng(derive_seed("reading")).permutation(len(others))
-    for number in order:
+    for number in draw(len(others), len(others), "reading"):
         yield others[number]
 
 

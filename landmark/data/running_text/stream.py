@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from landmark.core.configuration import settings
-from landmark.core.runtime import derive_seed
 from landmark.data.batch import TextBatch
+from landmark.data.ordering import generator
 from landmark.data.running_text.document import SIDE
 from landmark.data.shards import TokenStore
 
@@ -81,7 +81,7 @@ class StreamSamples:
         return list(np.arange(self.chunks * self.streams).reshape(self.chunks, self.streams))
 
     def collate(self, epoch: int, samples: Sequence[int]) -> TextBatch:
-        random = np.random.default_rng(derive_seed(self.seed, "offset", epoch))
+        random = generator(self.seed, epoch, "offset")
         offset = int(random.integers(self.room, endpoint=True))
         chunk, streams = _chunk_and_streams(samples, self.streams)
         starts = [offset + stream * self.spacing + chunk * self.length for stream in streams]

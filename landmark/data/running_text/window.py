@@ -9,10 +9,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
-from landmark.core.runtime import derive_seed
 from landmark.data.batch import PassageBatch
+from landmark.data.ordering import Plan, cut_by_budget, generator
 from landmark.data.running_text.stream import RunningText, StreamConfig
 from landmark.data.shards import TokenStore
 from landmark.layers.packing import Packing
@@ -35,15 +34,14 @@ class WindowSamples:
         self.room = total - self.windows * self.length
         self.together = min(config.streams, self.windows)
 
-    def plan(self, epoch: int) -> list[NDArray[np.int64]]:
+    def plan(self, epoch: int) -> Plan:
         """All windows, shuffled; what does not fill a last batch waits for another epoch."""
-        order = np.random.default_rng(derive_seed(self.seed, "windows", epoch))
-        shuffled = order.permutation(self.windows)
+        shuffled = generator(self.seed, epoch, "windows").permutation(self.windows)
         whole = self.windows - self.windows % self.together
         return list(shuffled[:whole].reshape(-1, self.together))
 
     def collate(self, epoch: int, samples: Sequence[int]) -> PassageBatch:
-        random = np.random.default_rng(derive_seed(self.seed, "offset", epoch))
+        random = generator(self.seed, epoch, "offset")
         offset = int(random.integers(min(self.room, self.length - 1), endpoint=True))
         starts = [offset + int(sample) * self.length for sample in samples]
         return _batch(self.text, starts, self.length, self.beginning)
@@ -59,11 +57,11 @@ class HeldOutWindows:
         self.total = len(self.text) - 1
         self.together = config.valid_streams
 
-    def plan(self, epoch: int) -> list[NDArray[np.int64]]:
+    def plan(self, epoch: int) -> Plan:
         """Whole windows, and the shorter rest in a batch of its own."""
         whole, rest = divmod(self.total, self.length)
-        batches = np.split(np.arange(whole), range(self.together, whole, self.together))
-        return [*(b for b in batches if len(b)), *([np.array([whole])] if rest else [])]
+        batches = cut_by_budget(np.arange(whole), np.ones(whole, np.int64), self.together)
+        return [*batches, *([np.array([whole])] if rest else [])]
 
     def collate(self, epoch: int, samples: Sequence[int]) -> PassageBatch:
         starts = [int(sample) * self.length for sample in samples]

@@ -1,7 +1,6 @@
 """Tokenised sentence pairs as samples: batches of a token budget, of like lengths, shuffled."""
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Annotated, Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from torch import Tensor
 from landmark.core.configuration import settings
 from landmark.core.runtime import derive_seed
 from landmark.data.batch import TranslationBatch
+from landmark.data.ordering import Plan, like_length_batches
 from landmark.data.shards import TokenStore
 from landmark.data.translation.bpe_dropout import BpeDropout
 from landmark.layers.packing import Packing
@@ -48,20 +48,13 @@ class PairSamples:
         self.store, self.config, self.seed, self.shuffle = store, config, seed, shuffle
         self.begin, self.end, self.bpe_dropout = begin, end, bpe_dropout
 
-    def plan(self, epoch: int) -> list[NDArray[np.int64]]:
-        """Shuffle, sort pools of neighbours by length, cut by the budget, shuffle the batches."""
+    def plan(self, epoch: int) -> Plan:
         source, target = self.store.lengths["source"] + 1, self.store.lengths["target"] + 1
-        cost = np.maximum(source, target)
-        random = np.random.default_rng(derive_seed(self.seed, "order", epoch))
-        order = random.permutation(len(cost)) if self.shuffle else np.arange(len(cost))
-        pool_tokens = self.config.pool * self.config.tokens
-        batches: list[NDArray[np.int64]] = []
-        for pool in cut_by_budget(order, cost, pool_tokens):
-            by_length = pool[np.lexsort((source[pool], target[pool]))]
-            batches += cut_by_budget(by_length, cost, self.config.tokens)
-        if self.shuffle:
-            batches = [batches[number] for number in random.permutation(len(batches))]
-        return batches
+        cost, config = np.maximum(source, target), self.config
+        sort_by = (source, target)
+        return like_length_batches(
+            cost, config.tokens, config.pool, self.seed, epoch, self.shuffle, sort_by
+        )
 
     def collate(self, epoch: int, samples: Sequence[int]) -> TranslationBatch:
         sources, targets = (
@@ -104,15 +97,3 @@ def pack_sources(sources: Sequence[Any], end: int) -> tuple[Tensor, Packing]:
 
 def _joined(sequences: Sequence[NDArray[Any]]) -> Tensor:
     return torch.from_numpy(np.concatenate(sequences).astype(np.int64))
-
-
-def cut_by_budget(
-    order: NDArray[np.int64], cost: NDArray[np.int64], budget: int
-) -> list[NDArray[np.int64]]:
-    """Cut an order into runs whose cost is within the budget (a dearer one stands alone)."""
-    total = np.cumsum(cost[order])
-    cuts = [0]
-    while cuts[-1] < len(order):
-        spent = total[cuts[-1] - 1] if cuts[-1] else 0
-        cuts.append(max(cuts[-1] + 1, int(np.searchsorted(total, spent + budget, side="right"))))
-    return [order[start:stop] for start, stop in pairwise(cuts)]

@@ -12,6 +12,7 @@ from landmark.core.errors import UserError
 from landmark.core.storage import write_durably
 from landmark.data.embedded import corpus as embedded
 from landmark.data.foreign.sentencepiece import load_subwords
+from landmark.data.hold_out import every_nth
 from landmark.data.public_text import text_digest, text_files
 from landmark.data.shards import ShardWriter
 from landmark.data.tokenizer import SubwordTokenizer, TokenizerConfig, words_of
@@ -136,11 +137,11 @@ def _embedded_pairs(split: str, count: int, seed: int) -> list[Pair]:
 
 
 def _every(config: ParallelTextConfig) -> int:
-    """Hold out every n-th pair: `valid_pairs` of them, but at most a tenth."""
+    """Every which pair of the files is held out."""
     count = _count_pairs(config.source, config.target)
     if count < 2:
         raise UserError(f"{config.source[0]}: one pair is too few to hold one out for validation")
-    return max(min(10, count), count // config.valid_pairs)
+    return every_nth(count, config.valid_pairs)
 
 
 _counted: dict[tuple[tuple[str, ...], tuple[str, ...]], int] = {}

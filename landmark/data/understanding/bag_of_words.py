@@ -4,7 +4,6 @@ As Kingma and Ba 2014, arXiv 1412.6980, section 6.1: the 10,000 most frequent wo
 once however often it stands there.
 """
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,9 +14,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from landmark.core.runtime import derive_seed
 from landmark.core.storage import read_signed, signed, write_durably
 from landmark.data.batch import Batch
+from landmark.data.ordering import Plan, even_batches
 from landmark.data.understanding.example import LabeledText
 
 FILE = "words.json"
@@ -87,13 +86,8 @@ class BagSamples:
         self.labels = np.array([numbers[str(example.label)] for example in examples], np.int64)
         self.size, self.seed, self.shuffle = size, seed, shuffle
 
-    def plan(self, epoch: int) -> list[NDArray[np.int64]]:
-        count = len(self.bags)
-        order = np.arange(count)
-        if self.shuffle:
-            random = np.random.default_rng(derive_seed(self.seed, "order", epoch))
-            order = random.permutation(count)
-        return np.array_split(order, math.ceil(count / self.size))
+    def plan(self, epoch: int) -> Plan:
+        return even_batches(len(self.bags), self.size, self.seed, epoch, self.shuffle)
 
     def collate(self, epoch: int, samples: Sequence[int]) -> BagBatch:
         chosen = np.asarray(samples, np.int64)

@@ -12,8 +12,8 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from landmark.core.configuration import fingerprint, settings
 from landmark.core.errors import UserError
-from landmark.core.runtime import derive_seed
 from landmark.core.storage import read_checked, read_signed, signed, write_durably
+from landmark.data.hold_out import draw, split
 from landmark.data.public_text import text_digest
 from landmark.data.text_file import digest_file
 from landmark.data.understanding.example import (
@@ -164,8 +164,7 @@ def prepare_examples(config: TaskConfig, folder: Path, report: Report) -> tuple[
     """Write labels.json and data/ into a run folder; how many examples to train and validate on."""
     train, valid = _training_examples(config, report)
     if config.limit and config.limit < len(train):
-        random = np.random.default_rng(derive_seed("limit"))
-        train = [train[number] for number in sorted(random.permutation(len(train))[: config.limit])]
+        train = [train[number] for number in sorted(draw(len(train), config.limit, "limit"))]
     labels = Labels.of(config.kind, train)
     if config.kind in ("classification", "tagging") and len(labels.names) < 2:
         raise UserError(
@@ -191,12 +190,7 @@ def _training_examples(config: TaskConfig, report: Report) -> tuple[list[Example
     count = max(1, round(config.validation * len(given)))
     if count >= len(given):
         raise UserError(f"{given[0].place}: one example is too little: give more, or data.valid")
-    order = np.random.default_rng(derive_seed("held out", "files")).permutation(len(given))
-    held_out = set(order[:count].tolist())
-    return (
-        [example for number, example in enumerate(given) if number not in held_out],
-        [given[number] for number in sorted(held_out)],
-    )
+    return split(given, sorted(draw(len(given), count, "held out", "files")))
 
 
 def save_examples(folder: Path, splits: Mapping[str, Sequence[Example]]) -> None:

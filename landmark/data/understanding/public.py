@@ -15,12 +15,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-import numpy as np
-
 from landmark.core.errors import UserError
 from landmark.core.registry import nearest
-from landmark.core.runtime import derive_seed
 from landmark.data.download import Report, fetch, local_folder, unpack
+from landmark.data.hold_out import draw, split
 from landmark.data.public_text import PUBLIC_SETS
 from landmark.data.text_file import read_lines
 from landmark.data.understanding.example import LabeledText
@@ -142,8 +140,7 @@ def _sst2(files: Mapping[str, Path]) -> Splits:
     first = {example.texts[0]: example for example in reversed(given)}
     candidates = [example for text, example in sorted(first.items()) if text in sentences]
     wanted = min(_TEST_SENTENCES + _VALIDATION_SENTENCES, len(candidates) // 2)
-    chosen = _choice("sst2", len(candidates), wanted)
-    held_out = [candidates[number] for number in chosen]
+    _, held_out = split(candidates, draw(len(candidates), wanted, "held out", "sst2"))
     cut = wanted * _TEST_SENTENCES // (_TEST_SENTENCES + _VALIDATION_SENTENCES)
     inside = contained_phrases(
         (example.texts[0] for example in held_out), {example.texts[0] for example in given}
@@ -216,14 +213,4 @@ def _hold_out(
     name: str, given: Sequence[LabeledText]
 ) -> tuple[list[LabeledText], list[LabeledText]]:
     """A training set in two: to train on, and to validate on."""
-    chosen = _choice(name, len(given), round(_HELD_OUT * len(given)))
-    held_out = set(chosen)
-    train = [example for number, example in enumerate(given) if number not in held_out]
-    return train, [given[number] for number in chosen]
-
-
-def _choice(name: str, among: int, count: int) -> list[int]:
-    """The same numbers every time, whatever else is drawn."""
-    random = np.random.default_rng(derive_seed("held out", name))
-    chosen: list[int] = random.permutation(among)[:count].tolist()
-    return chosen
+    return split(given, draw(len(given), round(_HELD_OUT * len(given)), "held out", name))

@@ -11,8 +11,8 @@ from pydantic import Field
 from torch import Tensor
 
 from landmark.core.configuration import settings
-from landmark.core.runtime import derive_seed
 from landmark.data.batch import Batch
+from landmark.data.ordering import Plan, like_length_batches
 from landmark.data.understanding.encoding import Reading
 from landmark.data.understanding.example import Kind
 from landmark.layers.packing import Packing
@@ -69,20 +69,13 @@ class ExampleSamples:
         self.seed, self.shuffle = seed, shuffle
         self.lengths = np.array([reading.num_tokens for reading in readings])
 
-    def plan(self, epoch: int) -> list[NDArray[np.int64]]:
-        """Shuffle, sort pools of neighbours by length, cut, shuffle the batches."""
-        count, size = len(self.readings), self.config.size
-        if not self.shuffle:
-            order = np.argsort(self.lengths, kind="stable")
-            return [order[start : start + size] for start in range(0, count, size)]
-        random = np.random.default_rng(derive_seed(self.seed, "order", epoch))
-        order = random.permutation(count)
-        batches: list[NDArray[np.int64]] = []
-        for first in range(0, count, size * self.config.pool):
-            pool = order[first : first + size * self.config.pool]
-            pool = pool[np.argsort(self.lengths[pool], kind="stable")]
-            batches += [pool[start : start + size] for start in range(0, len(pool), size)]
-        return [batches[number] for number in random.permutation(len(batches))]
+    def plan(self, epoch: int) -> Plan:
+        """Examples that are not shuffled are all sorted by length."""
+        each = np.ones(len(self.readings), np.int64)
+        pool = self.config.pool if self.shuffle else len(each)
+        return like_length_batches(
+            each, self.config.size, pool, self.seed, epoch, self.shuffle, (self.lengths,)
+        )
 
     def collate(self, epoch: int, samples: Sequence[int]) -> UnderstandingBatch:
         return collate_readings([self.readings[int(sample)] for sample in samples], self.kind)

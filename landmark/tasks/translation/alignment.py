@@ -12,7 +12,8 @@ from torch import Tensor
 from landmark.core.errors import UserError
 from landmark.data.embedded import corpus as embedded
 from landmark.data.embedded.corpus import SentencePair
-from landmark.data.translation.pairs import collate_pairs, cut_by_budget
+from landmark.data.ordering import cut_by_budget
+from landmark.data.translation.pairs import collate_pairs
 from landmark.data.translation.parallel_text import Pair
 from landmark.metrics.alignment import AlignmentScore, Link, score_alignments
 from landmark.probes.alignment import NO_WORD, most_watched, word_attention, words_of_tokens

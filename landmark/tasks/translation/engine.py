@@ -7,7 +7,8 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 
-from landmark.data.translation.pairs import cut_by_budget, pack_sources
+from landmark.data.ordering import cut_by_budget
+from landmark.data.translation.pairs import pack_sources
 from landmark.decoding.ensemble import Ensemble, EnsembleState
 from landmark.decoding.request import Request
 from landmark.decoding.search import Search, rows_needed

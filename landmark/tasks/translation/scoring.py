@@ -12,7 +12,8 @@ from torch import Tensor
 
 from landmark.core.errors import UserError
 from landmark.data.batch import TranslationBatch
-from landmark.data.translation.pairs import collate_pairs, cut_by_budget
+from landmark.data.ordering import cut_by_budget
+from landmark.data.translation.pairs import collate_pairs
 from landmark.data.translation.parallel_text import Pair
 from landmark.models.translation import TranslationModel
 from landmark.tasks.card import Result

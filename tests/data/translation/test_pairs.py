@@ -7,7 +7,6 @@ from landmark.data.translation.pairs import (
     BatchConfig,
     PairSamples,
     collate_pairs,
-    cut_by_budget,
     pack_sources,
 )
 
@@ -90,26 +89,6 @@ def test_batches_do_not_come_in_the_order_of_length(store: TokenStore) -> None:
 def test_without_shuffling_the_plan_is_the_same_every_epoch(store: TokenStore) -> None:
     first, second = (samples(store, shuffle=False, tokens=100).plan(epoch) for epoch in (0, 1))
     assert all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
-
-
-@pytest.mark.parametrize("budget", [1, 3, 7, 10, 1000])
-def test_cutting_by_budget_is_greedy(budget: int) -> None:
-    random = np.random.default_rng(budget)
-    costs = random.integers(1, 9, 50)
-    order = random.permutation(50)
-    expected: list[list[int]] = []
-    spent = budget + 1
-    for number in order.tolist():
-        if spent + costs[number] > budget:
-            expected.append([])
-            spent = 0
-        expected[-1].append(number)
-        spent += costs[number]
-    assert [run.tolist() for run in cut_by_budget(order, costs, budget)] == expected
-
-
-def test_cutting_nothing_gives_nothing() -> None:
-    assert cut_by_budget(np.zeros(0, np.int64), np.zeros(0, np.int64), 5) == []
 
 
 @pytest.mark.parametrize("kind", [list, lambda s: np.asarray(s, np.uint16)], ids=["list", "uint16"])
