@@ -18,7 +18,7 @@ from tests.second_device import SECOND, second_device
 UNEQUAL = [("the old", [" man", " man reads a good book", " w"]), ("a", [" good film", " g"])]
 TEXTS = ["the old man", "a good book", "woman reads"]
 SENTENCES = ["the old man sleeps", "a young woman sees the old dog and the cat", "the cat", ""]
-SHORT = ["trainer.max_steps=2", "fine_tuning.epochs=null", "threads=1"]
+SHORT = ["trainer.max_steps=2", "trainer.epochs=null", "threads=1"]
 ROWS = [(f"the old man {word}", number % 2) for number, word in enumerate(["reads", "likes"] * 20)]
 TASKS = {
     "classification": ("c.tsv", "text\tlabel\n" + "".join(f"{t}\t{n}\n" for t, n in ROWS)),
