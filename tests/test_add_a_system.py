@@ -15,6 +15,7 @@ from landmark.engine.checkpoint import load_tensors
 from landmark.engine.run import Run
 from landmark.engine.session import MODEL
 from landmark.tasks.card import CARDS, register
+from landmark.tasks.catalog import RECIPES, SYSTEMS
 from landmark.tasks.fine_tuning import INITIAL
 from tests.engine.test_session import assert_same_run
 
@@ -23,12 +24,13 @@ ROOT = Path(__file__).parents[1]
 
 @pytest.fixture(scope="module", autouse=True)
 def toy():
-    """The toy's card beside the package's own, for this module."""
+    """The toy's card beside the package's own, for this module; its recipe and system go, too."""
     from tests.toy.card import CARD
 
     register(CARD)
     yield CARD
-    del CARDS._entries["corridor"]
+    for registry in (CARDS, RECIPES, SYSTEMS):
+        registry._entries.pop("corridor", None)
 
 
 @pytest.fixture

@@ -33,19 +33,6 @@ MAY_IMPORT["cli"] = BELOW_TASKS | {"tasks", "racing", "figures"}
 # `landmark/__init__.py` knows the version, and imports the rest lazily.
 SOURCES = sorted(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE)
 
-UNFINISHED = {
-    "cli/demo.py": "becomes a command of translation",
-    **dict.fromkeys(
-        (
-            f"cli/translation/{name}.py"
-            for name in (
-                "alignment", "evaluation", "report", "scoring", "sentences", "translation",
-            )
-        ),
-        "goes to translation's room",
-    ),
-}  # fmt: skip
-"""Files that are still to be moved into a room, and where."""
 HEAVY = {"torch", "matplotlib", "numpy"}
 
 
@@ -54,19 +41,10 @@ def named(path: Path) -> str:
 
 
 def files(*patterns: str) -> list[object]:
-    """Sources as parameters of a test; those that are not finished must fail."""
+    """Sources as parameters of a test."""
     found = sorted({path for pattern in patterns for path in PACKAGE.glob(pattern)})
     assert found
-    return [
-        pytest.param(
-            path,
-            id=named(path),
-            marks=[pytest.mark.xfail(strict=True, reason=UNFINISHED[named(path)])]
-            if named(path) in UNFINISHED
-            else [],
-        )
-        for path in found
-    ]
+    return [pytest.param(path, id=named(path)) for path in found]
 
 
 def imported(path: Path) -> Iterator[list[str]]:

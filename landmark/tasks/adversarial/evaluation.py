@@ -36,22 +36,25 @@ class SampleScores(Result):
     def lines(self) -> list[str]:
         """With intervals of 95 %."""
         found = self.result
-        mean, std, on_made, on_real = map(_said, found.scores)
+        mean, std = (_said(score, 3) for score in found.scores[:2])
+        on_made, on_real = (_said(score, 4) for score in found.scores[2:])
+        bound = max(0.0, found.divergence_bound)
         return [
             f"{found.samples:,} samples",
             f"  mean                {mean}; data {found.data_mean:g}",
             f"  standard deviation  {std}; data {found.data_std:g}",
             f"  Jensen-Shannon      {found.divergence:.4f} nats by histogram (samples of the data: "
-            f"{found.divergence_floor:.4f}), at least {found.divergence_bound:.4f} by the "
+            f"{found.divergence_floor:.4f}), at least {bound:.4f} by the "
             "discriminator",
             f"  |D - 1/2|           {on_made} on samples, {on_real} on data",
         ]
 
 
-def _said(score: Score) -> str:
+def _said(score: Score, digits: int) -> str:
+    said = f"{score.value:.{digits}f}"
     if score.low is None or score.high is None:
-        return f"{score.value:.3f}"
-    return f"{score.value:.3f} ({score.low:.3f} – {score.high:.3f})"
+        return said
+    return f"{said} ({score.low:.{digits}f} – {score.high:.{digits}f})"
 
 
 def evaluate(

@@ -26,4 +26,4 @@ class EvaluateOptions:
     seed: Annotated[int, Field(ge=0)] = 1
     """Seed of the random numbers: the same seed draws the same again."""
     bootstrap: Annotated[int, Field(ge=0)] = 1000
-    """Resamples for the 95 % intervals; 0 leaves them out."""
+    """Resamples for 95 % intervals and paired tests; 0 leaves them out."""

@@ -14,7 +14,7 @@ class ImageOpenOptions(OpenOptions):
     """How a run on images is opened."""
 
     engine: str = "torch"
-    """torch, compiled, or an export: onnx."""
+    """torch, or an export: ctranslate2, ctranslate2-int8, onnx; images: also compiled."""
 
 
 @settings

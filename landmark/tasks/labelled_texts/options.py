@@ -18,4 +18,4 @@ class EvaluateOptions:
     """Your own data: plain text, labelled texts as in training, or images in a folder (.zip, .tar).
     Repeatable."""
     bootstrap: Annotated[int, Field(ge=0)] = 1000
-    """Resamples for the 95 % intervals; 0 leaves them out."""
+    """Resamples for 95 % intervals and paired tests; 0 leaves them out."""

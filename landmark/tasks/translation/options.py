@@ -60,7 +60,7 @@ class TranslationOpenOptions(OpenOptions):
     """How a translation run is opened."""
 
     engine: str = "torch"
-    """torch, or an export: ctranslate2, ctranslate2-int8, onnx."""
+    """torch, or an export: ctranslate2, ctranslate2-int8, onnx; images: also compiled."""
     ensemble: tuple[Path, ...] = ()
     """Another run of the same vocabulary to average with. Repeatable."""
 
@@ -184,8 +184,7 @@ class EvaluateOptions:
     """What to translate, how, and how to score it."""
 
     split: tuple[str, ...] = ()
-    """Splits of the run's own data; default: test, or valid files where there is none.
-    Repeatable."""
+    """Splits of the run's own data; default: test if there is one, else valid. Repeatable."""
     source: Path | None = None
     """Sentences to translate (or a .tsv of both sides) …"""
     reference: Path | None = None
@@ -203,7 +202,7 @@ class EvaluateOptions:
     test: str | None = None
     """With --against: bootstrap (the default) or randomization."""
     bootstrap: Annotated[int, Field(ge=0)] = 1000
-    """Resamples for 95 % intervals and for the bootstrap test; 0: none."""
+    """Resamples for 95 % intervals and paired tests; 0 leaves them out."""
     by_length: Path | None = None
     """Draw BLEU by the length of the source to this file, and print it."""
     bin_words: Annotated[int, Field(ge=1)] | None = None

@@ -81,7 +81,7 @@ def test_mistakes_are_one_line(mistake, bag_run, tmp_path):
     (tmp_path / "new.tsv").write_text("text\tlabel\na\tmiddling\n")
     said = mistake("evaluate", bag_run, "--file", tmp_path / "new.tsv")
     assert "new.tsv:2: the label 'middling' was never seen" in said
-    assert "sentence 1: is empty" in mistake("predict", bag_run, " ")
+    assert "example 1: is empty" in mistake("predict", bag_run, " ")
 
 
 def test_what_is_no_text_is_a_users_error(pipeline):

@@ -80,7 +80,7 @@ def test_an_output_is_gone_on_with_after_an_interruption(command, fine_tuned, tm
     [
         (["predict", "a", "b", "--file", "x"], "give texts or --file, not both"),
         (["predict", "only one"], "reads two texts at a time, but 1 are given"),
-        (["predict", " ", "b"], "sentence 1: is empty"),
+        (["predict", " ", "b"], "example 1: is empty"),
         (["predict", "--file", "nowhere.tsv"], "nowhere.tsv: there is no such file"),
     ],
 )
