@@ -30,16 +30,10 @@ def shown(capsys):
     return show
 
 
-def test_a_text_is_counted_in_what_the_model_reads(shown):
-    text = {"kind": "data", "unit": "characters", "tokens": 12000, "valid_tokens": 1300}
-    assert shown({**text, "vocabulary": 65}) == [
-        "12,000 characters to train on, 1,300 to validate, 65 different ones"
-    ]
-
-
-def test_images_are_counted_by_what_a_pass_is(shown):
-    data = {"kind": "data", "images": 12000, "valid_images": 500, "batches": 94}
-    assert shown(data) == ["12,000 images to train on, 500 to validate; 94 updates a pass"]
+def test_the_data_are_summed_up_as_their_task_says(shown):
+    data = {"kind": "data", "summary": "12 pairs to train on\nwarning: left out: 1 empty"}
+    assert shown(data) == ["12 pairs to train on", "warning: left out: 1 empty"]
+    assert shown({"kind": "data", "max_steps": 7}) == []
 
 
 def test_without_a_terminal_each_record_of_the_log_is_a_plain_line(shown):
@@ -75,16 +69,6 @@ def test_each_players_loss_is_named(shown):
     record = {k: v for k, v in TRAIN.items() if k != "loss"}
     record |= {"generator_loss": 0.5, "discriminator_loss": 0.25}
     assert "loss generator 0.500, discriminator 0.250," in shown(record)[0]
-
-
-def test_what_was_left_out_is_a_warning_with_counts(shown):
-    assert shown(DATA) == [
-        "12,000 pairs to train on, 500 to validate, 4,000 subwords",
-        "warning: left out: 3 empty, 1,234 longer than 255 tokens",
-    ]
-    assert shown({**DATA, "left_out": {}, "valid_left_out": {"empty": 2}})[1:] == [
-        "warning: left out of validation: 2 empty"
-    ]
 
 
 def test_only_the_first_process_speaks(shown, monkeypatch):

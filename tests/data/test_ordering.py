@@ -10,6 +10,7 @@ from landmark.data.images.form import ImageForm
 from landmark.data.images.samples import ImageBatchConfig, ImageSamples
 from landmark.data.images.store import ImageList
 from landmark.data.masked_text import MaskedBatchConfig, MaskedSamples, MaskedTokenConfig
+from landmark.data.ordering import cut_by_budget
 from landmark.data.running_text.passage import SIDE
 from landmark.data.running_text.stream import StreamConfig
 from landmark.data.running_text.window import HeldOutWindows, WindowSamples
