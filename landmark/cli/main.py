@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from types import FrameType
 from typing import Annotated, Any, NoReturn
 
@@ -17,6 +18,7 @@ import landmark.tasks  # noqa: F401  registers the tasks
 from landmark import __version__
 from landmark.cli import catalog, data, inspection, race
 from landmark.core.errors import UserError
+from landmark.tasks.card import CARDS
 
 
 def build_app() -> typer.Typer:
@@ -97,7 +99,7 @@ def run(arguments: list[str]) -> int:
     except UserError as error:
         return _complain(str(error), 2)
     except _CommandLineError as error:
-        return _complain(error.format_message(), 2)
+        return _complain(_unfit_option(error) or error.format_message(), 2)
     except Terminated:
         return _complain("terminated", 143)
     except (KeyboardInterrupt, typer.Abort):
@@ -142,15 +144,36 @@ def _terminable() -> Iterator[None]:
             signal.signal(number, handler)
 
 
+@cache
+def _command(tasks: tuple[str, ...]) -> Any:
+    """The parser of all commands, built once for the tasks that are registered."""
+    return typer.main.get_command(build_app())
+
+
 def _invoke(arguments: list[str]) -> int:
     """Parse and call, without the parser's own answers to Ctrl-C and to closed pipes."""
-    command = typer.main.get_command(build_app())
+    command = _command(tuple(CARDS))
     try:
         with command.make_context("landmark", arguments) as context:
             result = command.invoke(context)
     except typer.Exit as end:
         return int(end.exit_code)
     return result if isinstance(result, int) else 0
+
+
+def _unfit_option(error: Any) -> str | None:
+    """What to say of an option that another command has, and this one has not."""
+    name, context = getattr(error, "option_name", None), error.ctx
+    if name is None or context is None or name not in _options(context.find_root().command):
+        return None
+    takes = sorted(option for option in _options(context.command) if option.startswith("--"))
+    return f"{name} does not fit `{context.command_path}`: it takes {', '.join(takes)}"
+
+
+def _options(command: Any) -> set[str]:
+    """The options of a command and of all commands in it."""
+    own = {name for p in command.params if p.param_type_name == "option" for name in p.opts}
+    return own.union(*map(_options, getattr(command, "commands", {}).values()))
 
 
 def complete_resume(arguments: list[str]) -> list[str]:
