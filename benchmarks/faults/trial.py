@@ -69,7 +69,9 @@ class Trial:
         return Life(self, self.words(*words), fault, file_bytes)
 
     def words(self, *more: str) -> list[str]:
-        """The command that trains this run."""
+        """The command that trains this run; `--resume` only where a life has made the folder."""
+        if not self.run.folder.exists():
+            more = tuple(word for word in more if word != "--resume")
         return ["train", self.recipe, *self.settings, "--run", str(self.run.folder), *more]
 
     def live(self, *words: str, fault: Fault = NO_FAULT, file_bytes: int | None = None) -> "Life":
