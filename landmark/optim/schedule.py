@@ -15,14 +15,21 @@ from landmark.core.errors import UserError
 class ScheduleConfig:
     """How the learning rate goes."""
 
-    name: Literal["noam", "inverse-sqrt", "cosine", "constant"] = "noam"
-    """The paper's; the same shape by its peak; cosine to zero at the last step; constant."""
+    name: Literal["noam", "inverse-sqrt", "cosine", "one-cycle", "step", "constant"] = "noam"
+    """The Transformer's; the same shape by its peak; cosine to zero at the last step; one cycle up
+    and down, as torch's OneCycleLR; divided at milestones, as in ResNet's paper; constant."""
     rate: Annotated[float, Field(gt=0)] = 1.0
     """noam: a factor (the paper: 1). Others: the peak learning rate."""
     warmup_steps: Annotated[int, Field(ge=0)] = 4000
     """Steps of linear growth at the beginning."""
     floor: Annotated[float, Field(ge=0, le=1)] = 0.0
     """cosine: the share of the peak to end at."""
+    milestones: tuple[Annotated[float, Field(gt=0, lt=1)], ...] = (0.5, 0.75)
+    """step: the shares of the training after which the rate is multiplied by `factor`."""
+    factor: Annotated[float, Field(gt=0, le=1)] = 0.1
+    """step: what the rate is multiplied by at each milestone."""
+    rising: Annotated[float, Field(gt=0, lt=1)] = 0.3
+    """one-cycle: the share of the training in which the rate rises."""
 
 
 def build_schedule(
@@ -32,7 +39,7 @@ def build_schedule(
     if config.name == "noam" and hidden_size is None:
         raise UserError(
             "schedule.name=noam sets the rate by the model's hidden_size, and this model has none: "
-            "take inverse-sqrt (the same shape, by its peak), cosine or constant"
+            "take inverse-sqrt (the same shape, by its peak), cosine, one-cycle, step or constant"
         )
     width = 0 if hidden_size is None else hidden_size
     return partial(learning_rate, config, hidden_size=width, max_steps=max_steps)
@@ -51,4 +58,21 @@ def learning_rate(config: ScheduleConfig, step: int, hidden_size: int, max_steps
         progress = min(1.0, max(0, step - warmup) / max(1, max_steps - warmup))
         share = config.floor + (1 - config.floor) * (1 + math.cos(math.pi * progress)) / 2
         return config.rate * growth * share
+    if config.name == "one-cycle":
+        return config.rate * _one_cycle(config.rising, step, max_steps)
+    if config.name == "step":
+        passed = sum(step > milestone * max_steps for milestone in config.milestones)
+        return config.rate * growth * config.factor**passed
     return config.rate * growth
+
+
+def _one_cycle(rising: float, step: int, max_steps: int) -> float:
+    """The share of the peak: by cosines from 1/25 to 1 and on to 1/250,000 (Smith & Topin 2017)."""
+    start, end = 1 / 25, 1 / 25 / 1e4
+    peak = rising * max_steps - 1  # torch counts updates from 0
+    update = min(step, max_steps) - 1
+    if update <= peak:
+        low, high, progress = start, 1.0, update / max(peak, 1e-9)
+    else:
+        low, high, progress = 1.0, end, (update - peak) / max(max_steps - 1 - peak, 1e-9)
+    return low + (high - low) * (1 - math.cos(math.pi * progress)) / 2

@@ -1,6 +1,7 @@
 import math
 
 import pytest
+import torch
 
 from landmark.optim.schedule import ScheduleConfig, learning_rate
 
@@ -60,3 +61,37 @@ def test_without_warmup_the_first_step_has_the_peak_rate(name: str) -> None:
     rates = [rate(step, name=name, rate=0.5, warmup_steps=0) for step in range(1, 30)]
     assert rates[0] == max(rates)
     assert rates[0] == pytest.approx(0.5 * (512**-0.5 if name == "noam" else 1))
+
+
+def torchs_rates(build, updates: int) -> list[float]:
+    """The rates of the updates under one of torch's schedulers."""
+    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=0.1)
+    scheduler = build(optimizer)
+    rates = []
+    for _ in range(updates):
+        rates.append(optimizer.param_groups[0]["lr"])
+        optimizer.step()
+        scheduler.step()
+    return rates
+
+
+def test_step_is_torchs_multi_step_decay() -> None:
+    expected = torchs_rates(
+        lambda it: torch.optim.lr_scheduler.MultiStepLR(it, [100, 150], gamma=0.1), 200
+    )
+    shape = {"name": "step", "rate": 0.1, "warmup_steps": 0, "max_steps": 200}
+    assert [rate(step, **shape) for step in range(1, 201)] == pytest.approx(expected)
+    shape |= {"milestones": (0.75,), "factor": 0.5}
+    assert [rate(step, **shape) for step in (150, 151)] == pytest.approx([0.1, 0.05])
+
+
+@pytest.mark.parametrize("rising", [0.3, 0.45])
+def test_one_cycle_is_torchs(rising: float) -> None:
+    expected = torchs_rates(
+        lambda it: torch.optim.lr_scheduler.OneCycleLR(
+            it, 0.4, total_steps=101, pct_start=rising, cycle_momentum=False
+        ),
+        100,
+    )
+    shape = {"name": "one-cycle", "rate": 0.4, "rising": rising, "max_steps": 101}
+    assert [rate(step, **shape) for step in range(1, 101)] == pytest.approx(expected)

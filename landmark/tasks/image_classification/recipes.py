@@ -51,6 +51,11 @@ def _cosine(rate: float, warmup_steps: int) -> ScheduleConfig:
     return ScheduleConfig(name="cosine", rate=rate, warmup_steps=warmup_steps)
 
 
+def _divided(rate: float) -> ScheduleConfig:
+    """The papers' schedule: a tenth of the rate after half of the training and three quarters."""
+    return ScheduleConfig(name="step", rate=rate, warmup_steps=94)
+
+
 def _trainer(
     epochs: float, validate_every: int, log_every: int = 50, clip_norm: float | None = None
 ) -> TrainerConfig:
@@ -91,7 +96,7 @@ def _mnist(
 def _cifar(
     model: VisionConfig,
     optimizer: OptimizerConfig,
-    rate: float,
+    schedule: ScheduleConfig,
     epochs: float,
     mixup: float = 0.0,
     clip_norm: float | None = None,
@@ -103,7 +108,7 @@ def _cifar(
         model=model,
         objective=_SMOOTHED,
         optimizer=optimizer,
-        schedule=_cosine(rate, 700),
+        schedule=schedule,
         batches=ImageBatchConfig(size=128, workers=1),
         trainer=_trainer(epochs, 470, log_every=94, clip_norm=clip_norm),
     )
@@ -165,7 +170,9 @@ def best_mnist() -> ImageClassificationRun:
 
 @recipe("resnet-cifar", system="resnet", summary="the quarter of CIFAR-10, quickly: 45 minutes")
 def resnet_cifar() -> ImageClassificationRun:
-    return _cifar(ResNet9Config(width=32, blocks=(1, 1, 1)), _descent(), 0.2, epochs=35)
+    return _cifar(
+        ResNet9Config(width=32, blocks=(1, 1, 1)), _descent(), _cosine(0.2, 700), epochs=35
+    )
 
 
 @recipe("resnet20-cifar", system="resnet", summary="the paper's ResNet-20 on the same quarter")
@@ -179,12 +186,12 @@ def resnet20_cifar() -> ImageClassificationRun:
         stem="cifar",
         shortcut="A",
     )
-    return _cifar(shape, _descent(), 0.1, epochs=60)
+    return _cifar(shape, _descent(1e-4), _divided(0.1), epochs=60)
 
 
 @recipe("nin-cifar", system="nin", summary="Network in Network on the quarter of CIFAR-10")
 def nin_cifar() -> ImageClassificationRun:
-    return _cifar(NINConfig(classes=10), _adam(0.01), 1e-3, epochs=14, clip_norm=5.0)
+    return _cifar(NINConfig(classes=10), _descent(), _divided(0.02), epochs=14, clip_norm=5.0)
 
 
 @recipe("vgg-cifar", system="vgg", summary="a narrow VGG-11 with batch norm on the same quarter")
@@ -192,13 +199,13 @@ def vgg_cifar() -> ImageClassificationRun:
     shape = VGGConfig(
         classes=10, image_size=32, layout="a", width=32, dense_width=256, batch_norm=True
     )
-    return _cifar(shape, _descent(), 0.05, epochs=40)
+    return _cifar(shape, _descent(), _divided(0.05), epochs=40)
 
 
 @recipe("highway-cifar", system="highway", summary="19 gated layers on the quarter of CIFAR-10")
 def highway_cifar() -> ImageClassificationRun:
     shape = HighwayConfig(depths=(6, 6, 6), widths=(16, 32, 64))
-    return _cifar(shape, _adam(0.01), 1e-3, epochs=40, clip_norm=5.0)
+    return _cifar(shape, _descent(), _divided(0.05), epochs=40, clip_norm=5.0)
 
 
 @recipe("vit-cifar", system="vit", summary="a small ViT on the quarter of CIFAR-10: why it trails")
@@ -212,7 +219,7 @@ def vit_cifar() -> ImageClassificationRun:
         num_layers=6,
         pool="mean",
     )
-    return _cifar(shape, _adam(0.05), 1e-3, epochs=40, mixup=0.2, clip_norm=1.0)
+    return _cifar(shape, _adam(0.05), _cosine(1e-3, 700), epochs=40, mixup=0.2, clip_norm=1.0)
 
 
 @recipe("vit-digits", system="vit", summary="a tiny ViT on the digits that come with us: a minute")
