@@ -16,7 +16,7 @@ import typer
 
 import landmark.tasks  # noqa: F401  registers the tasks
 from landmark import __version__
-from landmark.cli import catalog, data, inspection, race
+from landmark.cli import catalog, data, inspection, race, systems
 from landmark.core.errors import UserError
 from landmark.tasks.card import CARDS
 
@@ -32,7 +32,7 @@ def build_app() -> typer.Typer:
         rich_markup_mode=None,
     )
     app.callback(invoke_without_command=True)(about)
-    app.command("list")(catalog.list_systems)
+    app.command("list")(systems.list_systems)
     app.command("show")(catalog.show)
     app.command("recipe")(catalog.print_recipe)
     app.command("train")(training.build_train())
