@@ -6,9 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
+from landmark.cli.help import App
 from landmark.cli.options import Json
 
-app = typer.Typer(help="List runs, or compare their curves.", invoke_without_command=True)
+app = App(help="List runs, or compare their curves.", invoke_without_command=True)
 
 
 @app.callback()
@@ -17,7 +18,7 @@ def runs(
     folder: Annotated[Path, typer.Option(help="Where the runs are.")] = Path("runs"),
     as_json: Json = False,
 ) -> None:
-    """List the runs of a folder: task, step, best validation, state."""
+    """List the runs of a folder, or compare their curves."""
     if context.invoked_subcommand:
         return
     found = [_summary(path.parent) for path in sorted(folder.glob("*/recipe.yaml"))]
@@ -61,20 +62,21 @@ def _summary(folder: Path) -> dict[str, Any]:
 
 @app.command()
 def compare(
-    names: Annotated[list[Path], typer.Argument(help="Run directories.", metavar="RUN...")],
+    names: Annotated[list[Path], typer.Argument(help="Run directories.", metavar="RUN")],
     output: Annotated[Path, typer.Option(help="The figure.")] = Path("comparison.png"),
 ) -> None:
     """Draw the training curves of several runs, and print how their recipes differ."""
     from landmark.core.errors import UserError
     from landmark.engine.run import Run
     from landmark.figures.figure import check_place
-    from landmark.figures.losses import save_comparison
-    from landmark.tasks.training import FACTS, flatten
 
     check_place(output)
     opened = {str(name): Run.open(name) for name in names}
     if len(opened) < 2:
         raise UserError("compare needs at least two different runs")
+    from landmark.figures.losses import save_comparison
+    from landmark.tasks.training import FACTS, flatten
+
     recipes = {name: flatten(run.read_recipe()) for name, run in opened.items()}
     keys = sorted(set().union(*recipes.values()))
     for key in keys:

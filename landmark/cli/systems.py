@@ -19,7 +19,7 @@ def list_systems(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="[SYSTEM]",
+            metavar="SYSTEM",
             help="One system: its paper, its variants and its recipes.",
             autocompletion=complete_system,
         ),
