@@ -63,7 +63,7 @@ def test_each_way_to_end_has_its_exit_code(monkeypatch, capsys, error, code, sai
     app = typer.Typer()
     app.command("fail")(fail)
     app.command("pass")(lambda: None)
-    monkeypatch.setattr(main, "build_app", lambda: app)
+    monkeypatch.setattr(main, "_command", lambda tasks: typer.main.get_command(app))
     assert main.run(["fail"]) == code
     assert capsys.readouterr() == ("", said)
     assert main.run(["pass"]) == 0
