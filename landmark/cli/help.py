@@ -122,7 +122,7 @@ def _runs_here() -> str:
     found = sorted(Path("runs").glob("*/recipe.yaml"), key=lambda path: -path.stat().st_mtime)
     if found:
         return f"; runs here: {', '.join(str(path.parent) for path in found[:_NAMED])}"
-    return "; no run is here yet: `landmark demo` trains one"
+    return "; no run is here yet: `landmark list` says what to train"
 
 
 def _write_help(command: Any, context: Any, formatter: Any) -> None:

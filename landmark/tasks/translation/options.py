@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, model_validator
 
@@ -68,6 +68,11 @@ class TranslationOpenOptions(OpenOptions):
 @settings
 class TranslateOptions:
     """How sentences are translated."""
+
+    panels: ClassVar = {
+        "Search": ("beam", "length_penalty", "n_best", "prefix", "glossary"),
+        "Sampling": ("sample", "temperature", "top_k", "top_p", "seed"),
+    }
 
     to: str | None = None
     """The language to translate into, for a run of several."""
@@ -145,6 +150,8 @@ class ScoreOptions:
 class AlignOptions:
     """Whose attention aligns words, and what is shown of it."""
 
+    panels: ClassVar = {"Input and output": ("figure", "line")}
+
     layer: int | None = None
     """Decoder layer, from 1; default: what aligns best."""
     head: str | None = None
@@ -182,6 +189,12 @@ class AlignOptions:
 @settings
 class EvaluateOptions:
     """What to translate, how, and how to score it."""
+
+    panels: ClassVar = {
+        "Search": ("beam", "length_penalty"),
+        "Comparison and intervals": ("against", "test", "bootstrap"),
+        "Input and output": ("by_length", "bin_words"),
+    }
 
     split: tuple[str, ...] = ()
     """Splits of the run's own data; default: test if there is one, else valid. Repeatable."""
