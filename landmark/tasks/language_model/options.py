@@ -12,7 +12,9 @@ from landmark.core.configuration import Positional, settings
 class SamplingOptions:
     """How the next token is drawn."""
 
-    panels: ClassVar = {"Sampling": ("temperature", "top_k", "top_p", "repetition_penalty", "seed")}
+    panels: ClassVar[dict[str, tuple[str, ...]]] = {
+        "Sampling": ("temperature", "top_k", "top_p", "repetition_penalty", "seed")
+    }
 
     temperature: Annotated[float, Field(ge=0)] = 1.0
     """Below 1 for safer text, above 1 for more varied text; 0: always the most probable token."""

@@ -69,7 +69,7 @@ class TranslationOpenOptions(OpenOptions):
 class TranslateOptions:
     """How sentences are translated."""
 
-    panels: ClassVar = {
+    panels: ClassVar[dict[str, tuple[str, ...]]] = {
         "Search": ("beam", "length_penalty", "n_best", "prefix", "glossary"),
         "Sampling": ("sample", "temperature", "top_k", "top_p", "seed"),
     }
@@ -150,7 +150,7 @@ class ScoreOptions:
 class AlignOptions:
     """Whose attention aligns words, and what is shown of it."""
 
-    panels: ClassVar = {"Input and output": ("figure", "line")}
+    panels: ClassVar[dict[str, tuple[str, ...]]] = {"Input and output": ("figure", "line")}
 
     layer: int | None = None
     """Decoder layer, from 1; default: what aligns best."""
@@ -190,7 +190,7 @@ class AlignOptions:
 class EvaluateOptions:
     """What to translate, how, and how to score it."""
 
-    panels: ClassVar = {
+    panels: ClassVar[dict[str, tuple[str, ...]]] = {
         "Search": ("beam", "length_penalty"),
         "Comparison and intervals": ("against", "test", "bootstrap"),
         "Input and output": ("by_length", "bin_words"),
