@@ -82,6 +82,7 @@ def about(
 _CommandLineError: Any = next(
     base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException"
 )
+_COMPLETION = "_LANDMARK_COMPLETE"
 _CHECKPOINT = re.compile(r"auto|latest|best|averaged|\d+|step-\d+")
 
 
@@ -90,6 +91,8 @@ def main(arguments: list[str] | None = None) -> None:
     for stream in (sys.stdout, sys.stderr):  # text is UTF-8 on the way in and out, in any locale
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8")
+    if _COMPLETION in os.environ:  # a shell asks what could stand here
+        _command(tuple(CARDS)).main(prog_name="landmark")
     code = run(sys.argv[1:] if arguments is None else arguments)
     if "TORCHELASTIC_RUN_ID" in os.environ:
         _exit_at_once(code)

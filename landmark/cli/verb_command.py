@@ -304,7 +304,12 @@ class Call:
                 printer.writes_pieces = False  # all of it goes to the file
                 made_from = self._origin(pipeline, as_json)
                 with ResumableFile(output, made_from, bool(self.given.get("resume"))) as grown:
-                    self._stream(pipeline, Printer(as_json, grown.file), report, grown)
+                    try:
+                        self._stream(pipeline, Printer(as_json, grown.file), report, grown)
+                    except KeyboardInterrupt:
+                        text = f"{output}: what is done is kept; the same command with --resume"
+                        report({"kind": "note", "text": f"{text} goes on"})
+                        raise
             else:
                 self._stream(pipeline, printer, report)
 
