@@ -176,7 +176,7 @@ def setting_paths(cls: type) -> list[str]:
     paths: dict[str, None] = {}
     for field in dataclasses.fields(cls):
         paths[field.name] = None
-        for choice in _inner_settings(cls, field.name).values():
+        for choice in inner_settings(cls, field.name).values():
             paths |= dict.fromkeys(f"{field.name}.{inner}" for inner in setting_paths(choice))
     return list(paths)
 
@@ -192,7 +192,7 @@ def _locate(cls: type, parts: Sequence[str]) -> tuple[list[str], type | None]:
     while rest:
         keys.append(rest.pop(0))
         if rest:
-            choices = _inner_settings(owner, keys[-1]) if owner else {}
+            choices = inner_settings(owner, keys[-1]) if owner else {}
             if len(choices) > 1 and rest[0] in choices:
                 owner = choices[rest.pop(0)]
             else:
@@ -200,7 +200,7 @@ def _locate(cls: type, parts: Sequence[str]) -> tuple[list[str], type | None]:
     return keys, owner
 
 
-def _inner_settings(cls: type, field: str) -> dict[str, type]:
+def inner_settings(cls: type, field: str) -> dict[str, type]:
     """The settings classes that a field may hold, by tag: what the key that decides is in each."""
     annotation = typing.get_type_hints(cls, include_extras=True).get(field)
     marks = getattr(annotation, "__metadata__", ())
