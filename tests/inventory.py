@@ -510,7 +510,7 @@ def commands() -> dict[str, Any]:
     """Every command's arguments and options."""
     import typer
 
-    from landmark.cli.main import app
+    from landmark.cli.main import build_app
 
     found: dict[str, Any] = {}
 
@@ -523,7 +523,7 @@ def commands() -> dict[str, Any]:
         for name, inner in getattr(command, "commands", {}).items():
             walk(inner, f"{path} {name}")
 
-    walk(typer.main.get_command(app), "landmark")
+    walk(typer.main.get_command(build_app()), "landmark")
     return found
 
 
