@@ -17,6 +17,7 @@ from landmark.tasks.card import CARDS, Card, resolve
 from landmark.tasks.index import check_recipe, read_index
 
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
+_OPTIONS = "Options"  # before the panels of data
 _FIXED: dict[str, Any] = {
     "recipe": Annotated[
         str | None,
@@ -34,24 +35,37 @@ _FIXED: dict[str, Any] = {
             "--run",
             "--run-directory",  # torchrun takes --run for its own --run-path
             help="Where the run goes; by default runs/RECIPE.",
+            rich_help_panel=_OPTIONS,
         ),
     ],
     "resume": Annotated[
         str | None,
         typer.Option(
-            help="Go on with the run: alone, from its newest good checkpoint; or name one."
+            help="Go on with the run: alone, from its newest good checkpoint; or name one.",
+            rich_help_panel=_OPTIONS,
         ),
     ],
     "init_from": Annotated[
-        Path | None, typer.Option(help="Begin with this run's weights and vocabulary: fine-tune.")
+        Path | None,
+        typer.Option(
+            help="Begin with this run's weights and vocabulary: fine-tune.",
+            rich_help_panel=_OPTIONS,
+        ),
     ],
-    "device": Annotated[str | None, typer.Option(help="cpu, cuda, …")],
+    "device": Annotated[str | None, typer.Option(help="cpu, cuda, …", rich_help_panel=_OPTIONS)],
     "tensorboard": Annotated[
-        bool | None, typer.Option("--tensorboard", help="Also write TensorBoard event files.")
+        bool | None,
+        typer.Option(
+            "--tensorboard", help="Also write TensorBoard event files.", rich_help_panel=_OPTIONS
+        ),
     ],
     "profile": Annotated[
         bool | None,
-        typer.Option("--profile", help="Profile a few steps into profile.txt and .json."),
+        typer.Option(
+            "--profile",
+            help="Profile a few steps into profile.txt and .json.",
+            rich_help_panel=_OPTIONS,
+        ),
     ],
 }
 
