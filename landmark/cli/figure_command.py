@@ -8,6 +8,7 @@ import typer
 
 from landmark.cli.flags import command, flags_of, parameter, read_options
 from landmark.cli.options import JsonSwitch
+from landmark.cli.outputs import paths_in, refuse_overwriting
 from landmark.figures import every_figure
 from landmark.tasks.card import FigureEntry, resolve
 
@@ -35,6 +36,8 @@ def _command(entry: FigureEntry) -> Any:
 
         as_json = given.pop("as_json", False)
         options = read_options(module.Options, given)
+        if options.output is not None:
+            refuse_overwriting({"--output": options.output}, paths_in(options, {"output"}))
         with showing() as report:
             drawn = make_figure(entry.name, module, options, report)
         for warning in drawn.warnings:

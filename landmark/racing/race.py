@@ -109,6 +109,8 @@ def _check_folder(place: Path, entry: Entry, resume: bool) -> None:
             raise UserError(f"{place}: exists: --resume goes on with it, --run names another")
         return
     inside = {path.name for path in place.iterdir()} if place.is_dir() else set()
+    if resume and not inside:
+        raise UserError(f"{place}: there is no such race: leave out --resume to begin one")
     if inside and not (LOCK in inside and inside <= {LOCK, PROBLEM}):  # a preparation broken off
         raise UserError(f"{place}: is neither empty nor a race: --run names another folder")
 

@@ -9,7 +9,6 @@ from landmark.engine.run import Run
 from landmark.tasks.card import CARDS, resolve
 from landmark.tasks.catalog import RECIPES, load_catalog
 
-
 # Those of the rooms: other modules register tasks of their own while they are tested.
 TASKS = sorted(card.name for card in CARDS.values() if card.task.startswith("landmark.tasks."))
 

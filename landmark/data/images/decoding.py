@@ -5,11 +5,12 @@ What cannot be read, or would fill the memory, is a `BrokenImageError` that says
 """
 
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from io import BytesIO
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,6 +107,14 @@ def fit_pixels(pixels: Pixels, fitting: Fitting) -> Pixels:
         return pixels.reshape(height, width, channels)
     flat = pixels[..., 0] if pixels.ndim == 3 and channels == 1 else pixels
     return _fitted(Image.fromarray(flat), fitting)
+
+
+def check_pictures(images: Any) -> list[Picture]:
+    """Several images, if that is what a user gave; each is checked where it is read."""
+    is_one = isinstance(images, str | bytes | Path | Image.Image) or getattr(images, "ndim", 4) < 4
+    if is_one or not isinstance(images, Iterable):
+        raise UserError(f"give a list of images, not one object of type {type(images).__name__}")
+    return list(images)
 
 
 def read_picture(image: Picture, fitting: Fitting) -> Pixels:

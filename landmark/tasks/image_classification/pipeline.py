@@ -15,7 +15,7 @@ from torch import Tensor
 from landmark.core.errors import UserError
 from landmark.core.runtime import choose_device
 from landmark.data.images.corpus import image_splits, open_split, read_source
-from landmark.data.images.decoding import Picture, Pixels, read_picture
+from landmark.data.images.decoding import Picture, Pixels, check_pictures, read_picture
 from landmark.data.images.files import file_splits
 from landmark.data.images.form import FILE, ImageForm
 from landmark.data.images.reading import Broken, readable, report_broken, warn
@@ -126,6 +126,7 @@ class ClassificationPipeline:
         self, images: Sequence[Picture], top: int = TOP, *, ten_crop: bool = False
     ) -> Iterator[Classified | UserError]:
         """The same one after the other; for an image that cannot be read, why."""
+        images = check_pictures(images)
         for chosen in _parts(len(images)):
             read = [self._attempt(images[index]) for index in chosen]
             pixels = [one for one in read if not isinstance(one, UserError)]
@@ -151,7 +152,7 @@ class ClassificationPipeline:
         self, images: Sequence[Picture], report: Count = lambda count: None
     ) -> NDArray[np.float32]:
         """What the last layer reads of each image: its last hidden layer. (N, F)"""
-        rows = []
+        rows, images = [], check_pictures(images)
         for start in range(0, len(images), _TOGETHER):
             chosen = images[start : start + _TOGETHER]
             rows.append(self._features([self.read(image) for image in chosen]))

@@ -32,8 +32,8 @@ class GenerateOptions(SamplingOptions):
     """Maximum number of new tokens: characters or subwords, as trained."""
     stop: tuple[str, ...] = ()
     r"""End a text before this string (\n: the end of a line). Repeatable."""
-    seed: int = 1
-    """Random seed."""
+    seed: int | None = None
+    """Random seed. [default: 1]"""
     samples: Annotated[int, Field(ge=1)] = 1
     """How many texts to write for each prompt."""
     batch_size: Annotated[int, Field(ge=1)] = 16

@@ -12,7 +12,7 @@ from torch import Tensor
 from landmark.core.errors import ItemError, UserError
 from landmark.core.runtime import choose_device, derive_seed
 from landmark.data.foreign.sentencepiece import load_subwords
-from landmark.data.text_file import is_valid
+from landmark.data.text_file import check_texts, is_valid
 from landmark.data.tokenizer import words_of
 from landmark.data.translation.pairs import pack_sources
 from landmark.data.translation.preparation import WORDS
@@ -442,9 +442,7 @@ def unknown_warnings(place: str, words: Sequence[str]) -> tuple[str, ...]:
 
 def number_texts(texts: Sequence[str]) -> list[Sentence]:
     """Texts by their numbers, from 1; what is no text is refused."""
-    if isinstance(texts, str):
-        raise UserError("translate takes a list of sentences, not one string")
-    for number, text in enumerate(texts, 1):
+    for number, text in enumerate(check_texts(texts), 1):
         if not isinstance(text, str):
             raise UserError(f"sentence {number} is no text but of type {type(text).__name__}")
     return [Sentence(text, f"sentence {n}", (n,)) for n, text in enumerate(texts, 1)]

@@ -50,9 +50,10 @@ def test_blank_sentences_keep_their_place_and_stay_blank(pipeline, options):
     assert [result.text for result in pipeline.translate(["", ""], **options)] == ["", ""]
 
 
-def test_a_single_string_is_refused_and_not_read_letter_by_letter(pipeline):
-    with pytest.raises(UserError, match="a list of sentences"):
-        pipeline.translate("I ate an apple.")
+@pytest.mark.parametrize("texts", ["I ate an apple.", None, 7])
+def test_what_is_no_list_of_texts_is_refused(pipeline, texts):
+    with pytest.raises(UserError, match="a list of texts"):
+        pipeline.translate(texts)
 
 
 @pytest.mark.parametrize("text", [None, 7, b"bytes", ["a"]])
