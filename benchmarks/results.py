@@ -191,7 +191,7 @@ def draw_speed(rows: Iterable[Row]) -> None:
         first = task not in [earlier for _, earlier, _ in bars[:place]]
         panel.barh(place, ratio["ratio"], color=colour(number), label=task if first else None)
         panel.text(ratio["ratio"] + 0.03, place, f"{ratio['ratio']:.2f}", va="center", fontsize=8)
-    panel.set_yticks(range(len(bars)), [ratio["peer"] for _, _, ratio in bars])
+    panel.set_yticks(range(len(bars)), [ratio["peer"].replace("`", "") for _, _, ratio in bars])
     panel.invert_yaxis()
     panel.axvline(1, color="0.3", linewidth=0.8)
     panel.set_xlabel("times as fast as the peer (1: equally fast)")
