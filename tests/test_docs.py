@@ -2,6 +2,7 @@
 
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +23,13 @@ NAMED_PAGES = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 WILDCARD = re.compile(r"\s*(…|\.\.\.)\s*")
 
 
-@pytest.fixture
-def application(monkeypatch) -> Any:
+@pytest.fixture(scope="module")
+def application() -> Iterator[Any]:
     """The command; a training ends when its recipe is resolved with all settings."""
     load_catalog()
-    monkeypatch.setattr(
-        training, "run_training", lambda name, run, settings, *_: resolve(name, settings)
-    )
-    return typer.main.get_command(build_app())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(training, "run_training", lambda name, run, given, *_: resolve(name, given))
+        yield typer.main.get_command(build_app())
 
 
 def parse(application: Any, words: list[str], partial: bool = False) -> None:
@@ -173,3 +173,24 @@ def headings(page: Path) -> set[str]:
 
 def test_readme_is_a_front_door():
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 165
+
+
+@NAMED_PAGES
+def test_options_that_a_page_names_exist(page, application):
+    """`--beam` and the like in running text are options of some command or script."""
+    scripts = [*(ROOT / "benchmarks").rglob("*.py"), *(ROOT / "examples").glob("*.py")]
+    known = options(application).union(
+        *(re.findall(r"--[a-z][\w-]*", path.read_text(encoding="utf-8")) for path in scripts)
+    )
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    named = {name for code in re.findall(r"`(.*?)`", text) for name in re.findall(OPTION, code)}
+    assert named - known <= FOREIGN_OPTIONS, sorted(named - known - FOREIGN_OPTIONS)
+
+
+OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*")
+FOREIGN_OPTIONS = {"--max-restarts", "--nproc-per-node", "--run-path", "--no-deps", "--help"}
+
+
+def options(command: Any) -> set[str]:
+    own = {name for p in command.params for name in [*p.opts, *p.secondary_opts]}
+    return own.union(*map(options, getattr(command, "commands", {}).values()))
