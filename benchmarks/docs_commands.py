@@ -6,7 +6,7 @@
 
 A block of commands is run if a comment stands before it: `<!-- run -->` if it takes a second
 (`make test` runs those as well, and compares what is shown with what is printed), `<!-- slow -->`
-if it takes longer. The blocks of a page share a folder with my.en, my.de, my.txt and photos/.
+if it takes longer. The blocks of a page share a folder with my.en, my.de, my.txt and the like.
 """
 
 import argparse
@@ -131,7 +131,7 @@ def inline(page: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def write_own_data(folder: Path) -> None:
-    """What the pages call a user's own: my.en and my.de, my.txt, photos/cats and photos/dogs."""
+    """What the pages call a user's own: my.en and my.de, test.en and test.de, my.txt, photos/."""
     from PIL import Image
     from sklearn.datasets import load_digits
 
@@ -142,6 +142,8 @@ def write_own_data(folder: Path) -> None:
         "my.en": [pair.source for pair in pairs],
         "my.de": [pair.target for pair in pairs],
         "my.txt": [pair.source for pair in pairs],
+        "test.en": [pair.source for pair in pairs[:50]],
+        "test.de": [pair.target for pair in pairs[:50]],
     }.items():
         (folder / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     digits = load_digits()
