@@ -87,9 +87,9 @@ def load_config(run: Run, overrides: Sequence[str] = ()) -> RunConfig:
     return _build(run.read_recipe(), overrides, Provenance(str(run.folder / "recipe.yaml")))
 
 
-def task_of_recipe(name: str) -> str:
+def task_of_recipe(name: str, overrides: Sequence[str] = ()) -> str:
     """The task of a recipe's name or a YAML file."""
-    return resolve(name).task
+    return resolve(name, overrides).task
 
 
 def identity(config: RunConfig) -> str:
