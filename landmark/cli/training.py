@@ -77,7 +77,7 @@ def _train(given: Mapping[str, Any], known: Mapping[str, Flag]) -> int:
     data = {key: value for key, value in given.items() if key in known}
     settings: list[str] = []
     if data:
-        card = CARDS[task_of_recipe(recipe, overrides)]
+        card = CARDS[task_of_recipe(recipe)]
         settings = data_overrides(card, data, known, recipe)
     settings += overrides
     if "device" in given:
