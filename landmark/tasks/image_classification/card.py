@@ -10,6 +10,7 @@ CARD = Card(
     task=f"{_HERE}.run:TASK",
     recipes=(
         f"{_HERE}.recipes",
+        f"{_HERE}.full_data",
         f"{_HERE}.convolutional",
         f"{_HERE}.vit",
         f"{_HERE}.adam",
