@@ -23,7 +23,7 @@ from landmark.data.images.store import Images
 from landmark.engine.checkpoint import load_module
 from landmark.engine.run import Run
 from landmark.engine.session import load_player
-from landmark.metrics.classification import TOP, ClassificationScores, places, score_classification
+from landmark.metrics.classification import TOP, ClassificationScores, places
 from landmark.models.vision import build_network, lay_out
 from landmark.tasks.card import Report, Result
 from landmark.tasks.image_classification.engine import (
@@ -34,6 +34,7 @@ from landmark.tasks.image_classification.engine import (
     load_onnx,
 )
 from landmark.tasks.image_classification.options import ImageOpenOptions
+from landmark.tasks.image_classification.predictions import Predictions
 from landmark.tasks.image_classification.run import ImageClassificationRun
 from landmark.tasks.training import check_assets
 
@@ -54,7 +55,6 @@ class Classified(Result):
 
     place: str
     guesses: tuple[Guess, ...]
-    pixels: Pixels
 
     def json(self) -> dict[str, Any]:
         return {"image": self.place, "classes": [guess._asdict() for guess in self.guesses]}
@@ -134,7 +134,7 @@ class ClassificationPipeline:
                 if isinstance(one, UserError):
                     yield one
                 else:
-                    yield Classified(_name(images[index]), self._best(next(rows), top), one)
+                    yield Classified(_name(images[index]), self._best(next(rows), top))
 
     def _attempt(self, image: Picture) -> Pixels | UserError:
         try:
@@ -176,21 +176,44 @@ class ClassificationPipeline:
         report: Count = lambda count: None,
         note: Report = warn,
     ) -> ClassificationScores:
-        """Name all images of a set and score the names; `strict`: a broken image ends it."""
-        guesses: list[int] = []
-        ranks: list[int] = []
+        """Classify all images of a set and score that; `strict`: a broken image ends it."""
+        found = self.predict(images, ten_crop=ten_crop, strict=strict, report=report, note=note)
+        return found.scores(self.form.names)
+
+    def predict(
+        self,
+        images: Images,
+        *,
+        ten_crop: bool = False,
+        strict: bool = False,
+        report: Count = lambda count: None,
+        note: Report = warn,
+    ) -> Predictions:
+        """Classify all images of a set; `strict`: a broken image ends it."""
         whole: list[int] = []
+        parts: list[tuple[Tensor, ...]] = []
         broken: Broken = {}
         for chosen in _parts(len(images)):
             found, pixels = readable(images, chosen, strict, broken)
             if found:
-                scores = self.probabilities(pixels, ten_crop)
-                guesses += scores.argmax(1).tolist()
-                ranks += places(scores, torch.from_numpy(images.labels[found])).tolist()
+                shares, labels = self.probabilities(pixels, ten_crop), images.labels[found]
+                own = torch.from_numpy(labels)
+                best = shares.max(1)
                 whole += found
+                parts.append(
+                    (
+                        best.indices,
+                        places(shares, own),
+                        best.values,
+                        shares.gather(1, own[:, None])[:, 0],
+                    )
+                )
             report(len(chosen))
         report_broken(len(images), broken, note)
-        return score_classification(guesses, ranks, images.labels[whole], self.form.names)
+        if not parts:
+            raise UserError("there are no images to score")
+        columns = (torch.cat(column).numpy() for column in zip(*parts, strict=True))
+        return Predictions(images, np.array(whole, np.int64), *columns)
 
     def read(self, image: Picture) -> Pixels:
         """An image in the form that the network was trained on. (H, W, C)"""
