@@ -114,8 +114,7 @@ def find_rate(options: RateFinderOptions, report: Report = lambda record: None) 
 
 def _trainer(config: RunConfig, folder: Path, options: RateFinderOptions) -> tuple[Trainer, float]:
     """The training of a recipe without validation, at rates that grow; see `RateTest.factor`."""
-    device, short = choose_device(config.device), {"epochs": None, "compile": False}
-    length = {"max_steps": options.updates, "log_every": 1}
+    device = choose_device(config.device)
     assembly = task_named(config.task).assemble(config, folder, device)
     if len(assembly.optimizers) > 1:
         raise UserError(
@@ -127,7 +126,9 @@ def _trainer(config: RunConfig, folder: Path, options: RateFinderOptions) -> tup
     growth = math.log(options.highest / options.lowest) / (options.updates - 1)
     optimizer.schedule = lambda step: options.lowest * math.exp(growth * (step - 1))
     optimizer.plateau = None
-    trainer_config = dataclasses.replace(config.trainer, **short, **length)
+    trainer_config = dataclasses.replace(
+        config.trainer, max_steps=options.updates, epochs=None, log_every=1, compile=False
+    )
     config = dataclasses.replace(config, trainer=trainer_config)
     assembly = dataclasses.replace(assembly, validation=None, evaluator=None)
     return build_trainer(config, assembly, device), factor
