@@ -37,6 +37,7 @@ def export_network(
         "channels": form.channels,
         "scaled": form.size,
         "fit": form.fit,
+        "interpolation": form.interpolation,
         "mean": form.mean,
         "deviation": form.deviation,
     }

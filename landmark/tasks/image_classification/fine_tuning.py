@@ -77,6 +77,8 @@ class ImageOrigin:
             )
         channels: Literal[1, 3] = 1 if self.form.channels == 1 else 3
         data = dataclasses.replace(config.data, size=size, channels=channels)
+        if "data.interpolation" not in self.origin.named:
+            data = dataclasses.replace(data, interpolation=self.form.interpolation)
         return dataclasses.replace(config, model=model, data=data)
 
     def _check_size(self, model: VisionConfig) -> None:

@@ -1,7 +1,7 @@
 """Options of image classification's commands."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
@@ -82,6 +82,8 @@ class _NetworkOptions:
     """Resize the shorter side of an image to so many pixels."""
     image_size: Annotated[int, Field(ge=1)] | None = None
     """Pixels a side of the centre crop."""
+    interpolation: Literal["bilinear", "bicubic"] | None = None
+    """How images are resized; default: as the weights say, else bilinear."""
     mean: _Colours = None
     """What is subtracted from each colour (0 to 1), as 0.485,0.456,0.406."""
     std: _Colours = None

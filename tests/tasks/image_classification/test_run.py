@@ -1,4 +1,5 @@
 import dataclasses
+import shutil
 
 import pytest
 import torch
@@ -208,3 +209,26 @@ def test_a_plateau_divides_the_rate_and_goes_on_exactly_when_resumed(tmp_path):
     train("lenet5-digits", tmp_path / "broken", settings, resume="2")
     assert [record["rate"] for record in logged(broken, "train")] == rates
     assert all(torch.equal(weights(whole, 6)[n], w) for n, w in weights(broken, 6).items())
+
+
+def test_rare_classes_count_more_or_come_more_often(tmp_path, digit_files):
+    own = tmp_path / "own"
+    shutil.copytree(digit_files, own)
+    for number in range(1, 5):
+        (own / "3" / f"3-{number}.png").unlink()
+    settings = [*FEW, *NORMED, "data.corpus=files", f"data.folder={own}", "data.validation=0.2"]
+    settings += ["trainer.log_every=1", "trainer.max_steps=1", "batches.size=64", "augment={}"]
+    run = train("image-files", tmp_path / "run", [*settings, "objective.class_weights=balanced"])
+    (record,) = logged(run, "train")
+    # Seven classes of 4 images and one of 1: weights of all add up to the images.
+    assert record["weight"] == pytest.approx(29)
+    run = train("image-files", tmp_path / "even", [*settings, "batches.balanced=true"])
+    assert len(logged(run, "train")) == 1
+    given = [*settings, "objective.class_weights=[1,2]"]
+    with pytest.raises(UserError, match=r"objective.class_weights: 2 weights for 8 classes: 0, 1"):
+        train("image-files", tmp_path / "wrong", given)
+    assert not (tmp_path / "wrong").exists()
+    with pytest.raises(
+        UserError, match="class_weights: balanced, or a list of numbers, not 'even'"
+    ):
+        resolve("image-files", ["objective.class_weights=even"])
