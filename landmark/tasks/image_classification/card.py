@@ -107,9 +107,9 @@ CARD = Card(
     exports={
         "onnx": Verb(
             name="onnx",
-            help="The network as an ONNX graph.",
+            help="The network as an ONNX graph, in float32 or int8.",
             run=f"{_HERE}.exports:export_network",
-            options="landmark.tasks.card:ExportOptions",
+            options=f"{_HERE}.options:OnnxOptions",
         )
     },
     imports={

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from landmark.core.configuration import Positional, settings
-from landmark.tasks.card import OpenOptions
+from landmark.tasks.card import ExportOptions, OpenOptions
 
 
 @settings
@@ -14,7 +14,8 @@ class ImageOpenOptions(OpenOptions):
     """How a run on images is opened."""
 
     engine: str = "torch"
-    """torch, or an export: ctranslate2, ctranslate2-int8, onnx; images: also compiled."""
+    """torch, or an export: ctranslate2, ctranslate2-int8, onnx; images: also onnx-int8 and
+    compiled."""
 
 
 @settings
@@ -25,6 +26,16 @@ class ClassifyOptions:
     """How many classes to name."""
     ten_crop: bool = False
     """Average the predictions of ten crops of each image."""
+
+
+@settings
+class OnnxOptions(ExportOptions):
+    """What `--to onnx` takes."""
+
+    int8: bool = False
+    """Weights in eight bits: a quarter of the size."""
+    calibration: Path | None = None
+    """With --int8: a folder of images to set ranges by; default: the run's training images."""
 
 
 @settings

@@ -29,6 +29,7 @@ from landmark.tasks.card import Report, Result
 from landmark.tasks.image_classification.engine import (
     COMPILED,
     ONNX,
+    ONNX_INT8,
     Engine,
     TorchEngine,
     load_onnx,
@@ -69,13 +70,16 @@ def open_pipeline(
 ) -> "ClassificationPipeline":
     """A run on images, with what computes its scores."""
     engine = options.engine
-    if engine not in ("torch", COMPILED, ONNX):
-        raise UserError(f"--engine {engine}: an image classifier has torch, compiled and onnx")
+    if engine not in ("torch", COMPILED, ONNX, ONNX_INT8):
+        raise UserError(
+            f"--engine {engine}: an image classifier has torch, compiled, onnx and onnx-int8"
+        )
     check_assets(run)
-    device = "cpu" if engine == ONNX else options.device
+    is_exported = engine in (ONNX, ONNX_INT8)
+    device = "cpu" if is_exported else options.device
     pipeline = ClassificationPipeline(run, config, options.checkpoint, device)
-    if engine == ONNX:
-        pipeline.engine = load_onnx(run, options.checkpoint)
+    if is_exported:
+        pipeline.engine = load_onnx(run, options.checkpoint, engine)
     elif engine == COMPILED:
         pipeline.engine = TorchEngine(pipeline.network, pipeline.device, compiled=True)
     return pipeline

@@ -192,7 +192,7 @@ def test_mistakes_are_one_line(mistake, digits_run, tiny_run, image, tmp_path, d
     assert "name a .npy file" in mistake("features", digits_run, image, "--output", "x.csv")
     assert "is no folder of images" in mistake("similar", digits_run, image, "--among", image)
     assert "no split 'dev'" in mistake("evaluate", digits_run, "--split", "dev", worked=True)
-    assert "has torch, compiled and onnx" in mistake(
+    assert "has torch, compiled, onnx and onnx-int8" in mistake(
         "evaluate", digits_run, "--engine", "ctranslate2"
     )
     assert "--beam does not fit" in mistake("evaluate", digits_run, "--beam", 4)
