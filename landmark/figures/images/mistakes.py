@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _MOST = 24  # images that are drawn
 _ACROSS = 6
-_LETTERS = 22  # of a class's name, that a panel has room for
+_LETTERS = 20  # of a class's name, that a panel has room for
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,8 @@ def save_mistakes(mistakes: Sequence[Mistake], heading: str, path: Path) -> None
         axes.set_axis_off()
     for axes, mistake in zip(grid.flat, mistakes, strict=False):
         draw_pixels(axes, mistake.pixels, "")
-        said = f"{style.shorten(mistake.guess, _LETTERS)} {100 * mistake.probability:.0f} %"
-        known = f"{style.shorten(mistake.label, _LETTERS)} {100 * mistake.own:.0f} %"
+        said = f"{style.shorten(mistake.guess, _LETTERS)} ({100 * mistake.probability:.0f} %)"
+        known = f"{style.shorten(mistake.label, _LETTERS)} ({100 * mistake.own:.0f} %)"
         axes.set_title(f"predicted: {said}\ntrue: {known}", fontsize=7, parse_math=False)
     style.heading(figure, heading)
     save_picture(figure, path)

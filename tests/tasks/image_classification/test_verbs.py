@@ -309,5 +309,5 @@ def test_mistakes_begin_with_the_most_confident(digits_run):
     np.testing.assert_array_equal(first.images[0].get_array(), images[int(order[0])][..., 0])
     guess, label = found.guesses[order[0]], found.labels[order[0]]
     assert title.startswith(
-        f"predicted: {guess} {100 * shares[order[0]].max():.0f} %\ntrue: {label}"
+        f"predicted: {guess} ({100 * shares[order[0]].max():.0f} %)\ntrue: {label}"
     )
