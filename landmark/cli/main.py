@@ -23,7 +23,7 @@ from landmark.tasks.card import CARDS
 
 def build_app() -> typer.Typer:
     """The command: what is written by hand, and what the tasks and figures offer."""
-    from landmark.cli import conversion, figure_command, training, verb_command
+    from landmark.cli import conversion, figure_command, rate_finder, training, verb_command
 
     app = typer.Typer(
         name="landmark",
@@ -37,6 +37,7 @@ def build_app() -> typer.Typer:
     app.command("recipe")(catalog.print_recipe)
     app.command("train")(training.build_train())
     app.command("race")(race.build_race())
+    app.command("rate-finder")(rate_finder.build_rate_finder())
     for name, its in verb_command.offers().items():
         app.command(name)(verb_command.build_verb(name, its))
     for name, its in verb_command.commands().items():

@@ -277,13 +277,13 @@ class Call:
                 feed.fail(record)
             else:
                 records.append(record)
-        for product, path in products.items():
+        for product, path in products.items() if records else ():
             resolve(product.write)(pipeline, records, self.options, path)
         if not any(product.replaces_output for product in products):
             for record in records:
                 printer.show(record)
         if not printer.as_json:
-            for path in products.values():
+            for path in products.values() if records else ():
                 printer.show(Written(path))
         feed.conclude(len(records))
 

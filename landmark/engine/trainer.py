@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from landmark.core.errors import TrainingError
+from landmark.core.errors import TrainingError, UserError
 from landmark.core.runtime import autocast, derive_seed
 from landmark.core.turn import Turn
 from landmark.data.batch import Batch, origin_of
@@ -48,6 +48,10 @@ class Trainer:
         self.scaler = torch.amp.GradScaler(device.type, enabled=config.precision == "fp16")
         self.state = TrainingState()
         self.stopping: Callable[[], object] = lambda: False
+        if not self.validates and any(one.plateau for one in self.optimizers.values()):
+            raise UserError(
+                "schedule.name=plateau goes by validations, and this training has none: take cosine"
+            )
 
     def fit(self) -> Generator[TrainingState, None, None]:
         """Train to the end, handing over after every update: a caller saves, shows or stops."""
@@ -152,7 +156,7 @@ class Trainer:
         if limit := self.config.clip_value:
             for gradient in gradients:
                 gradient.clamp_(-limit, limit)
-        rate = optimizer.set_rate(step)
+        rate = optimizer.set_rate(step, self.state.costs)
         closure = [Repetition(optimizer, turns, sums)] if optimizer.evaluates_again else []
         self.scaler.step(optimizer.torch, *closure)
         self.scaler.update()

@@ -20,6 +20,7 @@ from landmark.core.errors import ItemError, UserError
 
 Pixels = NDArray[np.uint8]
 Fit = Literal["crop", "squeeze", "pad"]
+Interpolation = Literal["bilinear", "bicubic"]
 _NAMES = "jpg jpeg jpe png gif bmp webp tif tiff ppm pgm pbm pnm jp2 avif"
 SUFFIXES = frozenset(f".{name}" for name in _NAMES.split(" "))
 MOST_PIXELS = 89_478_485  # a quarter of a gigabyte in colour; Pillow's own limit
@@ -49,6 +50,7 @@ class Fitting:
     fit: Fit = "crop"
     """crop: the shorter side is `size`; pad: the longer one; squeeze: both."""
     channels: int = 3
+    interpolation: Interpolation = "bilinear"
 
     def scaled(self, width: int, height: int) -> tuple[int, int]:
         """Width and height of an image once it is fitted."""
@@ -59,6 +61,11 @@ class Fitting:
         side = min(width, height) if self.fit == "crop" else max(width, height)
         ratio = self.size / side
         return max(1, round(width * ratio)), max(1, round(height * ratio))
+
+
+def resampling(interpolation: Interpolation) -> Image.Resampling:
+    """Pillow's filter of that name; each is made wider where images become smaller."""
+    return Image.Resampling[interpolation.upper()]
 
 
 @cache
@@ -192,6 +199,6 @@ def _fitted(image: Image.Image, fitting: Fitting) -> Pixels:
     image = image if image.mode == mode else image.convert(mode)
     size = fitting.scaled(*image.size)
     if size != image.size:
-        image = image.resize(size, Image.Resampling.BILINEAR)
+        image = image.resize(size, resampling(fitting.interpolation))
     pixels = np.array(image, dtype=np.uint8)
     return pixels.reshape(*pixels.shape[:2], fitting.channels)

@@ -60,7 +60,8 @@ class TranslationOpenOptions(OpenOptions):
     """How a translation run is opened."""
 
     engine: str = "torch"
-    """torch, or an export: ctranslate2, ctranslate2-int8, onnx; images: also compiled."""
+    """torch, or an export: ctranslate2, ctranslate2-int8, onnx; images: also onnx-int8 and
+    compiled."""
     ensemble: tuple[Path, ...] = ()
     """Another run of the same vocabulary to average with. Repeatable."""
 
