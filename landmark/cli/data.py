@@ -6,9 +6,10 @@ from typing import Annotated
 
 import typer
 
+from landmark.cli.help import App
 from landmark.cli.options import Json
 
-app = typer.Typer(help="Public data sets: what there is, and getting them.", rich_markup_mode=None)
+app = App(help="List public data sets, or get one.")
 
 
 @app.command("list")

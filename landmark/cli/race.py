@@ -12,6 +12,7 @@ from landmark.cli.outputs import Printer
 from landmark.core.errors import UserError
 from landmark.racing.options import RaceOptions
 from landmark.tasks.card import Result
+from landmark.tasks.index import check_recipe
 
 if TYPE_CHECKING:
     from landmark.racing.entry import Entry
@@ -44,12 +45,13 @@ class HeldRace(Result):
 
 
 def _race(given: dict[str, Any]) -> int:
+    printer = Printer(bool(given.pop("as_json", False)))
+    options: RaceOptions = read_options(RaceOptions, given)
+    _check(options)
     from landmark.engine.interruption import InterruptedTraining
     from landmark.figures.descent.race import save_race
     from landmark.racing.race import default_folder
 
-    printer = Printer(bool(given.pop("as_json", False)))
-    options: RaceOptions = read_options(RaceOptions, given)
     entry = _enter(options)
     folder = options.run or default_folder(entry)
     with _Progress() as progress:
@@ -84,18 +86,26 @@ def _hold(
     )
 
 
+def _check(options: RaceOptions) -> None:
+    """Refuse what cannot be raced, before torch is loaded."""
+    recipe = options.recipe
+    if options.problem is None:
+        if recipe is None:
+            raise UserError("race needs a recipe, as race-logistic, or --problem my_module:factory")
+        check_recipe(recipe)
+    elif recipe is not None and "=" not in recipe:
+        raise UserError(f"race --problem takes no recipe, but {recipe!r} is given: leave it out")
+    elif options.full:
+        raise UserError("--full is for races of the paper: --steps says how long this one is")
+
+
 def _enter(options: RaceOptions) -> "Entry":
     from landmark.racing.entry import enter_problem, enter_recipe
 
     recipe, overrides = options.recipe, options.overrides
     if options.problem is None:
-        if recipe is None:
-            raise UserError("race needs a recipe, as race-logistic, or --problem my_module:factory")
+        assert recipe is not None
         return enter_recipe(recipe, overrides, full=options.full, steps=options.steps)
-    if recipe is not None and "=" not in recipe:
-        raise UserError(f"race --problem takes no recipe, but {recipe!r} is given: leave it out")
-    if options.full:
-        raise UserError("--full is for races of the paper: --steps says how long this one is")
     overrides = (recipe, *overrides) if recipe else overrides
     return enter_problem(options.problem, overrides, steps=options.steps)
 

@@ -6,7 +6,7 @@ from typing import Any
 from landmark.cli.flags import Flag, command, flags_of, parameter, read_options, union
 from landmark.cli.options import JsonSwitch
 from landmark.cli.outputs import Printer
-from landmark.cli.training import data_overrides
+from landmark.cli.training import data_overrides, task_of
 from landmark.tasks.card import CARDS, Written, resolve
 from landmark.tasks.rate_options import RateFinderOptions
 
@@ -29,12 +29,11 @@ def _find(given: dict[str, Any], known: Mapping[str, Flag]) -> None:
     from landmark.figures.figure import check_place, save_picture
     from landmark.figures.rate_finder import draw
     from landmark.tasks.rate_finder import find_rate
-    from landmark.tasks.training import task_of_recipe
 
     printer = Printer(bool(given.pop("as_json", False)))
     data = {key: value for key, value in given.items() if key in known}
     if data:
-        card = CARDS[task_of_recipe(given["recipe"], given.get("overrides", ()))]
+        card = CARDS[task_of(given["recipe"], given.get("overrides", ()))]
         settings = data_overrides(card, data, known, given["recipe"])
         given["overrides"] = [*settings, *given.get("overrides", ())]
     options: RateFinderOptions = read_options(RateFinderOptions, given)

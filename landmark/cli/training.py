@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,13 +10,20 @@ from typing import Annotated, Any
 
 import typer
 
+from landmark.cli.completion import complete_recipe, complete_run
 from landmark.cli.flags import Flag, command, flags_of, read_options, refuse_unfit, union
+from landmark.core.errors import UserError
 from landmark.tasks.card import CARDS, Card, resolve
+from landmark.tasks.index import check_recipe, read_index
 
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 _FIXED: dict[str, Any] = {
     "recipe": Annotated[
-        str, typer.Argument(help="A recipe's name (`landmark list`) or a YAML file.")
+        str | None,
+        typer.Argument(
+            help="A recipe's name (`landmark list`) or a YAML file.",
+            autocompletion=complete_recipe,
+        ),
     ],
     "overrides": Annotated[
         list[str] | None, typer.Argument(help="Settings to change, as model.dropout=0.2.")
@@ -50,12 +58,17 @@ _FIXED: dict[str, Any] = {
 
 def build_train() -> Any:
     """The command, with the data options of all tasks."""
-    known = union([resolve(card.data_options) for card in CARDS.values()])
+    classes = list(dict.fromkeys(resolve(card.data_options) for card in CARDS.values()))
+    union(classes)
+    known: dict[str, Flag] = {}
+    for cls in classes:
+        for name, flag in flags_of(cls, (cls.__doc__ or "").strip().removesuffix(".")).items():
+            known.setdefault(name, flag)
     first = [
         inspect.Parameter(
             name,
             _KEYWORD,
-            default=inspect.Parameter.empty if name == "recipe" else None,
+            default=None,
             annotation=annotation,
         )
         for name, annotation in _FIXED.items()
@@ -70,14 +83,15 @@ def build_train() -> Any:
 
 
 def _train(given: Mapping[str, Any], known: Mapping[str, Flag]) -> int:
-    from landmark.tasks.training import task_of_recipe
-
-    recipe: str = given["recipe"]
-    overrides = list(given.get("overrides", ()))
     data = {key: value for key, value in given.items() if key in known}
+    if "recipe" not in given:
+        raise UserError(_which_recipe([known[key] for key in data]))
+    recipe: str = given["recipe"]
+    check_recipe(recipe)
+    overrides = list(given.get("overrides", ()))
     settings: list[str] = []
     if data:
-        card = CARDS[task_of_recipe(recipe)]
+        card = CARDS[task_of(recipe, overrides)]
         settings = data_overrides(card, data, known, recipe)
     settings += overrides
     if "device" in given:
@@ -94,12 +108,43 @@ def _train(given: Mapping[str, Any], known: Mapping[str, Flag]) -> int:
     )
 
 
+def _which_recipe(data: Sequence[Flag]) -> str:
+    """What to type where no recipe is named."""
+    fitting = recipes_for(data[0]) if data else []
+    if fitting:
+        return f"train needs a recipe; for {data[0].name}: {', '.join(fitting)}"
+    return (
+        "train needs a recipe: try `landmark train transformer-embedded`; "
+        "`landmark list` shows what there is"
+    )
+
+
+def recipes_for(flag: Flag) -> list[str]:
+    """The recipes for data of one's own that are given by a flag: their summaries name it."""
+    return [
+        r.name for r in read_index().recipes.values() if re.search(rf"{flag.name}\b", r.summary)
+    ]
+
+
+def task_of(recipe: str, overrides: Sequence[str]) -> str:
+    """The task of a recipe; of a named one, without torch. Its settings are not checked yet."""
+    known, changed = read_index().recipes.get(recipe), [o for o in overrides if o[:5] == "task="]
+    if known and not changed:
+        return known.task
+    from landmark.tasks.training import task_of_recipe
+
+    return task_of_recipe(recipe, changed)
+
+
 def data_overrides(
     card: Card, data: Mapping[str, Any], known: Mapping[str, Flag], recipe: str
 ) -> list[str]:
     """Data options as settings of the recipe; those of another task are refused."""
     cls = resolve(card.data_options)
-    refuse_unfit(data, flags_of(cls), known, f"{recipe}, a recipe of task {card.name!r}")
+    fitting, odd = flags_of(cls), [known[key] for key in data if key not in flags_of(cls)]
+    others = recipes_for(odd[0]) if odd else []
+    hint = f"; recipes for {odd[0].name}: {', '.join(others)}" if others else ""
+    refuse_unfit(data, fitting, known, f"{recipe}, a recipe of task {card.name!r}", hint)
     found: dict[str, Any] = read_options(cls, data).overrides()
     return [f"{key}={json.dumps(value)}" for key, value in found.items()]
 
@@ -139,14 +184,18 @@ def run_training(
 
 
 def average(
-    run: Annotated[Path, typer.Argument(help="The run directory.")],
+    run: Annotated[
+        Path,
+        typer.Argument(metavar="RUN", help="The run directory.", autocompletion=complete_run),
+    ],
     last: Annotated[int, typer.Option(min=1, help="How many of its last checkpoints.")] = 5,
 ) -> None:
     """Average a run's last checkpoints into one, which is then used by default."""
     from landmark.engine.run import Run
-    from landmark.engine.session import average_checkpoints
 
     opened = Run.open(run)
+    from landmark.engine.session import average_checkpoints
+
     with opened.locked():
         folder = average_checkpoints(opened, last)
     print(f"averaged {min(last, len(opened.steps()))} checkpoints", file=sys.stderr)

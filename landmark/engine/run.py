@@ -123,6 +123,15 @@ class Run:
             except OSError as error:
                 raise storage_error(folder, error) from None
 
+    def is_training(self) -> bool:
+        """Whether a process on this machine trains it now; looking never gets in its way."""
+        try:
+            inode = (self.folder / LOCK).stat().st_ino
+            held = Path("/proc/locks").read_text(encoding="ascii")
+        except OSError:  # no lock, or no such list on this system
+            return False
+        return any(line.split()[-3].endswith(f":{inode}") for line in held.splitlines())
+
     # The log: one JSON record a line, each with a `kind` and, if it belongs to one, a `step`.
 
     def append_log(self, record: Mapping[str, Any]) -> None:

@@ -9,13 +9,14 @@ from landmark.engine.checkpoint import checkpoint_digest
 from landmark.engine.run import Run
 from landmark.interop.folder import read_export
 from landmark.tasks.card import CARDS, Report, Verb, resolve, take_options
-from landmark.tasks.training import load_config
 
 
 def export_run(
     run: str | Path, target: str, report: Report = lambda record: None, **options: Any
 ) -> Path:
     """Write a run's model for another library, as `landmark export --to` does; returns where."""
+    from landmark.tasks.training import load_config
+
     opened = Run.open(Path(run))
     verb = find_export(opened, target)
     config = load_config(opened)

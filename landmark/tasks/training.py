@@ -36,6 +36,7 @@ from landmark.engine.trainer import Report
 from landmark.tasks.card import CARDS
 from landmark.tasks.catalog import RECIPES, load_catalog
 from landmark.tasks.fine_tuning import Origin
+from landmark.tasks.index import check_recipe
 from landmark.tasks.task import RunConfig, Task, task_named
 
 # What may change when a run goes on. Weights and data stay what they are; max_steps moves the end
@@ -67,7 +68,7 @@ def resolve(name: str, overrides: Sequence[str] = ()) -> RunConfig:
     elif name.endswith((".yaml", ".yml")) or Path(name).is_file():
         values, origin = read_yaml(Path(name))
     else:
-        RECIPES[name]  # says what is near
+        check_recipe(name)  # says what was perhaps meant
         raise AssertionError
     return _build(values, overrides, origin)
 

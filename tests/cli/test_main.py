@@ -33,8 +33,8 @@ def test_every_command_explains_its_options(command):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["trian"], "No such command 'trian'"),
-        (["translate"], "Missing argument"),
+        (["trian"], "unknown command 'trian': did you mean train?"),
+        (["translate"], "translate needs RUN, the run directory: landmark translate"),
         (["list", "--jsn"], "No such option: --jsn"),
         (["show", "transformer-base", "too", "many"], "too many"),
         (["translate", "run", "--beam", "many"], "--beam"),

@@ -27,5 +27,6 @@ add_system(
             )
             for name, config in {**dense.VARIANTS, **plain.VARIANTS}.items()
         ),
+        "the optimiser, raced against others",
     )
 )

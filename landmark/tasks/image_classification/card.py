@@ -8,6 +8,7 @@ _FIGURES = "landmark.figures.images"
 CARD = Card(
     name="image-classification",
     task=f"{_HERE}.run:TASK",
+    panel="Images",
     recipes=(
         f"{_HERE}.recipes",
         f"{_HERE}.full_data",

@@ -49,5 +49,6 @@ add_system(
             )
             for variant, config in VARIANTS.items()
         ),
+        "a Transformer encoder over patches of an image",
     )
 )

@@ -1,7 +1,7 @@
 """Options of the commands of language models."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
@@ -11,6 +11,10 @@ from landmark.core.configuration import Positional, settings
 @settings
 class SamplingOptions:
     """How the next token is drawn."""
+
+    panels: ClassVar[dict[str, tuple[str, ...]]] = {
+        "Sampling": ("temperature", "top_k", "top_p", "repetition_penalty", "seed")
+    }
 
     temperature: Annotated[float, Field(ge=0)] = 1.0
     """Below 1 for safer text, above 1 for more varied text; 0: always the most probable token."""

@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, model_validator
 
@@ -69,6 +69,11 @@ class TranslationOpenOptions(OpenOptions):
 @settings
 class TranslateOptions:
     """How sentences are translated."""
+
+    panels: ClassVar[dict[str, tuple[str, ...]]] = {
+        "Search": ("beam", "length_penalty", "n_best", "prefix", "glossary"),
+        "Sampling": ("sample", "temperature", "top_k", "top_p", "seed"),
+    }
 
     to: str | None = None
     """The language to translate into, for a run of several."""
@@ -146,6 +151,8 @@ class ScoreOptions:
 class AlignOptions:
     """Whose attention aligns words, and what is shown of it."""
 
+    panels: ClassVar[dict[str, tuple[str, ...]]] = {"Input and output": ("figure", "line")}
+
     layer: int | None = None
     """Decoder layer, from 1; default: what aligns best."""
     head: str | None = None
@@ -183,6 +190,12 @@ class AlignOptions:
 @settings
 class EvaluateOptions:
     """What to translate, how, and how to score it."""
+
+    panels: ClassVar[dict[str, tuple[str, ...]]] = {
+        "Search": ("beam", "length_penalty"),
+        "Comparison and intervals": ("against", "test", "bootstrap"),
+        "Input and output": ("by_length", "bin_words"),
+    }
 
     split: tuple[str, ...] = ()
     """Splits of the run's own data; default: test if there is one, else valid. Repeatable."""

@@ -39,6 +39,7 @@ add_system(
             _network("base", 63_082_496, "the paper rounds to 65M"),
             _network("big", 214_245_376, "the paper rounds to 213M"),
         ),
+        "an encoder and a decoder of attention alone",
     )
 )
 
@@ -46,7 +47,9 @@ add_system(
 @recipe(
     "transformer-embedded",
     system="transformer",
-    summary="English-German on the embedded corpus, minutes on a laptop",
+    summary="English-German on the embedded corpus",
+    minutes=3.3,
+    reaches="BLEU 95.34 on generated sentences",
 )
 def transformer_embedded() -> TranslationRun:
     return on_embedded(
@@ -96,6 +99,8 @@ def _multi30k(
     "transformer-multi30k",
     system="transformer",
     summary="English-German captions as published: Moses-tokenised, lower-cased",
+    minutes=97.0,
+    reaches="BLEU 40.39",
 )
 def transformer_multi30k() -> TranslationRun:
     """Translations are ranked by likelihood a token: at 13 tokens, 1.4 here is 1 in |y|^alpha."""
@@ -108,6 +113,8 @@ def transformer_multi30k() -> TranslationRun:
     "transformer-multi30k-cased",
     system="transformer",
     summary="English-German captions as one would deploy it: text in, text out",
+    minutes=39.0,
+    reaches="BLEU 38.23",
 )
 def transformer_multi30k_cased() -> TranslationRun:
     """Half an hour on two cores, which wants less dropout."""
