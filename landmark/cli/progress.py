@@ -12,6 +12,7 @@ from rich.progress import Progress as Bar
 
 from landmark.cli.outputs import Printer
 from landmark.cli.tally import Tally
+from landmark.core.threads import Disturbance
 from landmark.tasks.card import Report, Verb
 
 _QUIET_SECONDS = 5.0
@@ -48,9 +49,12 @@ def showing(verb: Verb | None = None, printer: Printer | None = None) -> Iterato
     downloads = Downloads()
     tallies: dict[str, Tally] = {}
     training: Progress | None = None
+    disturbance = Disturbance()
 
     def report(record: Mapping[str, Any]) -> None:
         nonlocal training
+        if not training and (warning := disturbance.warning()):
+            downloads.report({"kind": "note", "text": warning})
         if record["kind"] == "training":
             training = stack.enter_context(Progress(record["max_steps"]))
         elif training:
@@ -80,7 +84,7 @@ class Progress:
     def __init__(self, max_steps: int) -> None:
         self.speaks = os.environ.get("RANK", "0") == "0"
         self.console = Console(stderr=True, quiet=not self.speaks)
-        self.downloads = Downloads(self.console)
+        self.downloads, self.disturbance = Downloads(self.console), Disturbance()
         self.max_steps = max_steps
         self.started = time.monotonic()
         self.first_step: int | None = None
@@ -103,6 +107,8 @@ class Progress:
         self.bar.stop()
 
     def report(self, record: Mapping[str, Any]) -> None:
+        if warning := self.disturbance.warning():
+            self.note(warning)
         kind = record["kind"]
         if kind in ("step", "train"):
             self._advance(record)

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from landmark.cli.flags import Flag, command, flags_of, read_options, refuse_unfit, union
+from landmark.cli.options import Threads
 from landmark.tasks.card import CARDS, Card, resolve
 
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
@@ -38,6 +39,7 @@ _FIXED: dict[str, Any] = {
         Path | None, typer.Option(help="Begin with this run's weights and vocabulary: fine-tune.")
     ],
     "device": Annotated[str | None, typer.Option(help="cpu, cuda, …")],
+    "threads": Threads,
     "tensorboard": Annotated[
         bool | None, typer.Option("--tensorboard", help="Also write TensorBoard event files.")
     ],
@@ -80,8 +82,9 @@ def _train(given: Mapping[str, Any], known: Mapping[str, Flag]) -> int:
         card = CARDS[task_of_recipe(recipe, overrides)]
         settings = data_overrides(card, data, known, recipe)
     settings += overrides
-    if "device" in given:
-        settings.append(f"device={given['device']}")
+    for name in ("device", "threads"):
+        if name in given:
+            settings.append(f"{name}={given[name]}")
     if "init_from" in given:
         settings.append(f"init_from={json.dumps(str(given['init_from']))}")
     return run_training(
