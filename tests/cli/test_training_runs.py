@@ -251,7 +251,7 @@ def test_an_interrupted_training_exits_with_the_signals_code(command, tiny, tmp_
 
 def test_progress_goes_to_stderr_and_the_folder_to_stdout(train, own_data):
     run, said = train(*own_data.options(), "trainer.log_every=1")
-    assert re.search(r"^step 1/2: loss \d\.\d{3}, [\d,]+ tokens/s, 0:\d\d left$", said, re.M)
+    assert re.search(r"^step 1/2: loss \d\.\d{3} \(label smoothing 0\.1; cross-entropy \d\.\d{3}\), [\d,]+ tokens/s, 0:\d\d left$", said, re.M)
     assert re.search(r"^step 2: validation accuracy .*, loss .* \(best so far\)$", said, re.M)
     assert re.search(r"^done: 2 steps, 0\.\d minutes of training$", said, re.M)
     assert run.folder.name == "run"
