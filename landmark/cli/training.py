@@ -43,6 +43,10 @@ _FIXED: dict[str, Any] = {
     "tensorboard": Annotated[
         bool | None, typer.Option("--tensorboard", help="Also write TensorBoard event files.")
     ],
+    "wandb": Annotated[
+        bool | None,
+        typer.Option("--wandb", help="Also log to Weights & Biases; WANDB_MODE=offline: to files."),
+    ],
     "profile": Annotated[
         bool | None,
         typer.Option("--profile", help="Profile a few steps into profile.txt and .json."),
@@ -92,8 +96,9 @@ def _train(given: Mapping[str, Any], known: Mapping[str, Flag]) -> int:
         given.get("run"),
         settings,
         given.get("resume"),
-        bool(given.get("tensorboard")),
-        bool(given.get("profile")),
+        tensorboard=bool(given.get("tensorboard")),
+        wandb=bool(given.get("wandb")),
+        profile=bool(given.get("profile")),
     )
 
 
@@ -113,6 +118,7 @@ def run_training(
     overrides: Sequence[str],
     resume: str | None = None,
     tensorboard: bool = False,
+    wandb: bool = False,
     profile: bool = False,
 ) -> int:
     """Train with progress on stderr; 0, or 128 + the number of the signal that ended it."""
@@ -131,6 +137,7 @@ def run_training(
                 resume=resume,
                 report=progress.report,
                 tensorboard=tensorboard,
+                wandb=wandb,
                 profile=profile,
             )
         except InterruptedTraining as interruption:
