@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from landmark.core.processor import spare_undescribed_tiles
+from landmark.core.threads import prepare_threads
 
 __version__ = "0.1.0"
 __all__ = ["UserError", "__version__", "load", "load_embedder", "train"]
@@ -21,6 +22,7 @@ _LAZY = {
 }
 
 spare_undescribed_tiles()
+prepare_threads()
 
 
 def __getattr__(name: str) -> Any:

@@ -12,6 +12,7 @@ import typer
 
 from landmark.cli.completion import complete_recipe, complete_run
 from landmark.cli.flags import Flag, command, flags_of, read_options, refuse_unfit, union
+from landmark.cli.options import Threads
 from landmark.core.errors import UserError
 from landmark.tasks.card import CARDS, Card, resolve
 from landmark.tasks.index import check_recipe, read_index
@@ -46,8 +47,13 @@ _FIXED: dict[str, Any] = {
         Path | None, typer.Option(help="Begin with this run's weights and vocabulary: fine-tune.")
     ],
     "device": Annotated[str | None, typer.Option(help="cpu, cuda, …")],
+    "threads": Threads,
     "tensorboard": Annotated[
         bool | None, typer.Option("--tensorboard", help="Also write TensorBoard event files.")
+    ],
+    "wandb": Annotated[
+        bool | None,
+        typer.Option("--wandb", help="Also log to Weights & Biases; WANDB_MODE=offline: to files."),
     ],
     "profile": Annotated[
         bool | None,
@@ -94,8 +100,9 @@ def _train(given: Mapping[str, Any], known: Mapping[str, Flag]) -> int:
         card = CARDS[task_of(recipe, overrides)]
         settings = data_overrides(card, data, known, recipe)
     settings += overrides
-    if "device" in given:
-        settings.append(f"device={given['device']}")
+    for name in ("device", "threads"):
+        if name in given:
+            settings.append(f"{name}={given[name]}")
     if "init_from" in given:
         settings.append(f"init_from={json.dumps(str(given['init_from']))}")
     return run_training(
@@ -103,8 +110,9 @@ def _train(given: Mapping[str, Any], known: Mapping[str, Flag]) -> int:
         given.get("run"),
         settings,
         given.get("resume"),
-        bool(given.get("tensorboard")),
-        bool(given.get("profile")),
+        tensorboard=bool(given.get("tensorboard")),
+        wandb=bool(given.get("wandb")),
+        profile=bool(given.get("profile")),
     )
 
 
@@ -155,6 +163,7 @@ def run_training(
     overrides: Sequence[str],
     resume: str | None = None,
     tensorboard: bool = False,
+    wandb: bool = False,
     profile: bool = False,
 ) -> int:
     """Train with progress on stderr; 0, or 128 + the number of the signal that ended it."""
@@ -173,6 +182,7 @@ def run_training(
                 resume=resume,
                 report=progress.report,
                 tensorboard=tensorboard,
+                wandb=wandb,
                 profile=profile,
             )
         except InterruptedTraining as interruption:

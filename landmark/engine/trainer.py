@@ -184,8 +184,10 @@ class Trainer:
 
     def _log(self) -> None:
         if self._due(self.config.log_every):
-            place = {"epoch": self.state.place.epoch, "unit": self.objective.unit}
-            self.report({"kind": "train", **self.state.summary(), **place})
+            facts = {"epoch": self.state.place.epoch, "unit": self.objective.unit}
+            if extras := self.objective.loss_includes:
+                facts["loss_includes"] = extras
+            self.report({"kind": "train", **self.state.summary(), **facts})
             self.state.start_window()
         else:
             self.report({"kind": "step", "step": self.state.step})
@@ -215,7 +217,8 @@ class Trainer:
                 f"trainer.monitor is {config.monitor!r}, but validation gives {', '.join(metrics)}"
             )
         improved = state.judge(self.cost(metrics))
-        self.report({"kind": "valid", "step": state.step, **metrics, "best": improved})
+        record = {"kind": "valid", "step": state.step, **metrics, "best": improved}
+        self.report(record | ({"weights": "moving average"} if self.average else {}))
 
     def cost(self, metrics: Mapping[str, float]) -> float:
         """The monitored metric, turned so that lower is better."""

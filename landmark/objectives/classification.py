@@ -82,6 +82,13 @@ class ClassificationObjective(Objective):
         self.model, self.config, self.frozen = model, config, frozen
         self.class_weights = class_weights
         self.players = {"model": model}
+        self._extras: set[str] = set()
+
+    @property
+    def loss_includes(self) -> str:
+        smoothing = self.config.label_smoothing
+        parts = [f"label smoothing {smoothing:g}"] * bool(smoothing)
+        return ", ".join([*parts, *sorted(self._extras)])
 
     def turns(self, batch: ImageBatch, step: int) -> Iterator[Turn]:
         for part in self.frozen:
@@ -99,6 +106,10 @@ class ClassificationObjective(Objective):
     def _classify(self, batch: ImageBatch) -> tuple[Tensor, Tensor]:
         """The loss, auxiliary heads' included, and the scores. (B, K)"""
         first, *others = self.model.scores(in_layout(batch.images))
+        if others:
+            self._extras.add("auxiliary classifiers")
+        if batch.partners is not None:
+            self._extras.add("mixed images")
         loss = self._loss(first, batch)
         for auxiliary in others:
             loss = loss + self.model.auxiliary_weight * self._loss(auxiliary, batch)

@@ -29,6 +29,7 @@ from landmark.core.runtime import choose_device, environment, set_threads
 from landmark.core.storage import storage_error
 from landmark.engine import distributed
 from landmark.engine.checkpoint import load_module
+from landmark.engine.observation import check_libraries
 from landmark.engine.run import LOCK, LOG, RECIPE, Run
 from landmark.engine.session import load_player, open_session
 from landmark.engine.settings import resolve_epochs
@@ -109,9 +110,11 @@ def train(
     resume: str | None = None,
     report: Report = lambda record: None,
     tensorboard: bool = False,
+    wandb: bool = False,
     profile: bool = False,
 ) -> Run:
     """Train a recipe into a run directory, or go on with it (`resume`: auto or a checkpoint)."""
+    check_libraries(tensorboard, wandb)
     config = resolve(recipe, overrides)
     target = Run(Path(run) if run else Path("runs") / Path(recipe).stem)
     if target.folder.is_file():
@@ -151,6 +154,8 @@ def train(
             session.resume(resume or "auto")
         if tensorboard:
             session.add_tensorboard()
+        if wandb:
+            session.add_wandb(as_values(config))
         session.train(profile)
     return target
 

@@ -157,3 +157,23 @@ def test_class_weights_for_other_classes_are_refused():
         weigh_classes(config, torch.tensor([0, 1, 2]), "abc")
     with pytest.raises(ValueError, match="above 0"):
         ClassificationConfig(class_weights=(1.0, 0.0))
+
+
+@pytest.mark.parametrize(
+    ("smoothing", "mixed", "auxiliaries", "told"),
+    [
+        (0.0, False, 0, ""),
+        (0.1, False, 0, "label smoothing 0.1"),
+        (0.0, True, 0, "mixed images"),
+        (0.1, True, 2, "label smoothing 0.1, auxiliary classifiers, mixed images"),
+    ],
+)
+def test_what_keeps_the_training_loss_from_being_validations_is_told(
+    smoothing, mixed, auxiliaries, told
+):
+    its = objective(Tiny(auxiliaries).eval(), label_smoothing=smoothing)
+    given = batch(mixed=mixed)
+    (turn,) = its.turns(given, 1)
+    loss, _ = its.measure(given)["loss"]
+    assert (float(turn.loss_sum.detach()) == pytest.approx(loss, rel=1e-5)) == (told == "")
+    assert its.loss_includes == told
