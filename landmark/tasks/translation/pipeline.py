@@ -17,6 +17,7 @@ from landmark.data.tokenizer import words_of
 from landmark.data.translation.pairs import pack_sources
 from landmark.data.translation.preparation import WORDS
 from landmark.data.translation.text_form import TextForm
+from landmark.decoding.blocking import Blocking
 from landmark.decoding.constraints import tokens_needed
 from landmark.decoding.speaker import Hypothesis
 from landmark.decoding.stepwise import SamplingConfig
@@ -25,7 +26,7 @@ from landmark.models.translation import TranslationModel
 from landmark.probes.attention import cross_attention
 from landmark.tasks.card import OpenOptions, Report, take_options
 from landmark.tasks.training import check_assets, load_config, load_weights
-from landmark.tasks.translation.engine import Engine, SourceRequest, TorchEngine
+from landmark.tasks.translation.engine import Decoding, Engine, SourceRequest, TorchEngine
 from landmark.tasks.translation.exported import ENGINES, load_engine
 from landmark.tasks.translation.glossary import Glossary
 from landmark.tasks.translation.options import TranslateOptions, TranslationOpenOptions
@@ -241,15 +242,19 @@ class TranslationPipeline:
         if options.length_penalty is not None:
             penalty = options.length_penalty
         form = self.target_form(options.to)
-        requests = self._requests(sentences, form, options.prefix.strip(), glossary)
+        prefix, shortest = options.prefix.strip(), options.min_length
+        requests = self._requests(sentences, form, prefix, glossary, shortest)
+        decoding = decoding_of(options)
         asked = list(requests.values())
         if options.sample:
             seed = 1 if options.seed is None else options.seed
             seeds = [derive_seed(seed, "draw", *sentences[index].number) for index in requests]
             sampling = sampling_config(options)
-            hypotheses = self.engine.sample(asked, seeds, options.n_best, sampling, penalty)
+            hypotheses = self.engine.sample(
+                asked, seeds, options.n_best, sampling, penalty, decoding
+            )
         else:
-            hypotheses = self.engine.search(asked, beam, penalty)
+            hypotheses = self.engine.search(asked, beam, penalty, decoding)
         found = dict(zip(requests, hypotheses, strict=True))
         return [
             self._result(sentence, found.get(index, [_SILENCE]), options.n_best, form)
@@ -336,6 +341,7 @@ class TranslationPipeline:
         form: TextForm,
         prefix: str,
         glossary: Glossary | None,
+        min_length: int = 0,
     ) -> dict[int, SourceRequest]:
         """What to search for, by the place of each text among them; not for blank ones."""
         texts = [sentence.text for sentence in sentences]
@@ -349,7 +355,11 @@ class TranslationPipeline:
                 raise UserError(str(error)) from None
         return {
             index: self._request(
-                sources[index], begun, self._phrases(sentence.text, glossary, form), sentence.place
+                sources[index],
+                begun,
+                self._phrases(sentence.text, glossary, form),
+                sentence.place,
+                min_length,
             )
             for index, sentence in enumerate(sentences)
             if sentence.text.strip()
@@ -373,8 +383,10 @@ class TranslationPipeline:
         prefix: list[int],
         phrases: tuple[tuple[int, ...], ...],
         place: str,
+        min_length: int,
     ) -> SourceRequest:
-        limit = min(self.max_length, self.config.search.max_length(len(source) + 1))
+        usual = self.config.search.max_length(len(source) + 1)
+        limit = min(self.max_length, max(usual, min_length + 1))
         needed = tokens_needed(tuple(prefix), phrases) + 1  # and </s>
         if needed > limit:
             what = "the prefix has" if prefix and not phrases else "prefix and glossary ask for"
@@ -462,6 +474,14 @@ def sampling_config(options: TranslateOptions) -> SamplingConfig:
     """How tokens are drawn."""
     temperature = 1.0 if options.temperature is None else options.temperature
     return SamplingConfig(temperature=temperature, top_k=options.top_k, top_p=options.top_p)
+
+
+def decoding_of(options: TranslateOptions) -> Decoding:
+    """What may not be said, and how much is searched at a time."""
+    blocking = None
+    if options.no_repeat_ngram or options.min_length:
+        blocking = Blocking(options.no_repeat_ngram, options.min_length)
+    return Decoding(blocking, options.batch_size)
 
 
 def _check_alike(one: TranslationPipeline, other: TranslationPipeline) -> None:
