@@ -212,6 +212,8 @@ class Trainer:
             )
         improved = state.judge(self.cost(metrics))
         self.report({"kind": "valid", "step": state.step, **metrics, "best": improved})
+        for record in self.assembly.remarks() if self.assembly.remarks else ():
+            self.report(record)
 
     def cost(self, metrics: Mapping[str, float]) -> float:
         """The monitored metric, turned so that lower is better."""

@@ -1,6 +1,5 @@
 """A loaded translation run: sentences in, translations out."""
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,7 +15,7 @@ from landmark.data.text_file import is_valid
 from landmark.data.tokenizer import words_of
 from landmark.data.translation.pairs import pack_sources
 from landmark.data.translation.preparation import WORDS
-from landmark.data.translation.text_form import TextForm
+from landmark.data.translation.text_form import TextForm, one_line
 from landmark.decoding.blocking import Blocking
 from landmark.decoding.constraints import tokens_needed
 from landmark.decoding.speaker import Hypothesis
@@ -37,7 +36,6 @@ Number = tuple[int, ...]
 _TORCH = "torch"
 _SILENCE = Hypothesis((), 0.0, 0.0, True)
 _ADVICE = "split it, as `landmark translate --document` does"
-_LINE_BREAKS = re.compile(r"[\r\n]+")  # a translation is one line
 _QUOTED = 40  # characters of a sentence that a message quotes
 
 
@@ -409,7 +407,7 @@ class TranslationPipeline:
             raise UserError(f"{self.checkpoint}: the model's output is not finite: use another")
         chosen = hypotheses[:n_best]
         decoded = self.tokenizer.decode([hypothesis.tokens for hypothesis in chosen])
-        said = [_LINE_BREAKS.sub(" ", line) for line in decoded]
+        said = [one_line(line) for line in decoded]
         ranked = tuple(
             (form.write(line), hypothesis.score)
             for line, hypothesis in zip(said, chosen, strict=True)
