@@ -219,6 +219,8 @@ class Trainer:
         improved = state.judge(self.cost(metrics))
         record = {"kind": "valid", "step": state.step, **metrics, "best": improved}
         self.report(record | ({"weights": "moving average"} if self.average else {}))
+        for remark in self.assembly.remarks() if self.assembly.remarks else ():
+            self.report(remark)
 
     def cost(self, metrics: Mapping[str, float]) -> float:
         """The monitored metric, turned so that lower is better."""

@@ -88,6 +88,7 @@ class ClassificationObjective(Objective):
     def loss_includes(self) -> str:
         smoothing = self.config.label_smoothing
         parts = [f"label smoothing {smoothing:g}"] * bool(smoothing)
+        parts += ["class weights"] * (self.class_weights is not None)
         return ", ".join([*parts, *sorted(self._extras)])
 
     def turns(self, batch: ImageBatch, step: int) -> Iterator[Turn]:

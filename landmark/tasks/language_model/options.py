@@ -34,6 +34,10 @@ class GenerateOptions(SamplingOptions):
 
     length: Annotated[int, Field(ge=1)] = 500
     """Maximum number of new tokens: characters or subwords, as trained."""
+    no_repeat_ngram: Annotated[int, Field(ge=1)] | None = None
+    """Never write the same n-gram of this many tokens twice."""
+    min_length: Annotated[int, Field(ge=0)] = 0
+    """Do not end before this many tokens."""
     stop: tuple[str, ...] = ()
     r"""End a text before this string (\n: the end of a line). Repeatable."""
     seed: int | None = None

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from landmark.core.errors import UserError
+from landmark.decoding.blocking import Blocking
 from landmark.decoding.stepwise import SamplingConfig
 from landmark.models.transformer.gpt import GPTConfig
 from landmark.tasks.card import Item, Record, Remark, Report, Result, answer
@@ -60,6 +61,7 @@ def generation_config(options: GenerateOptions) -> GenerationConfig:
         options.repetition_penalty,
         tuple(map(unescape, options.stop)),
         1 if options.seed is None else options.seed,
+        Blocking(options.no_repeat_ngram, options.min_length),
     )
 
 
