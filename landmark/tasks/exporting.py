@@ -1,5 +1,6 @@
 """A run in another library's format: making it, finding it, and whether it is of these weights."""
 
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,13 @@ from landmark.tasks.training import load_config
 
 
 def export_run(
-    run: str | Path, target: str, report: Report = lambda record: None, **options: Any
+    run: str | PathLike[str], target: str, report: Report = lambda record: None, **options: Any
 ) -> Path:
-    """Write a run's model for another library, as `landmark export --to` does; returns where."""
+    """Write a run's model for another library, as `landmark export --to` does; returns where.
+
+    `target`: hf, onnx or ctranslate2. Options: `output` (the folder), `checkpoint`, and those of
+    the format, as `int8=True`.
+    """
     opened = Run.open(Path(run))
     verb = find_export(opened, target)
     config = load_config(opened)

@@ -24,7 +24,8 @@ def test_a_line_of_a_paper_may_speak_of_several_parts():
 def test_a_network_of_which_nothing_is_published_is_counted_alone():
     counted = count_network("resnet-9")
     assert counted.anatomy.parameters > 0
-    assert (counted.published_macs, counted.error, counted.table) == (None, None, None)
+    network = counted.network
+    assert (network.published_macs, network.error, network.table) == (None, None, None)
     assert counted.beside_the_paper() == []
     assert counted.counted_for == "one image of 32 x 32"
 
@@ -32,7 +33,7 @@ def test_a_network_of_which_nothing_is_published_is_counted_alone():
 def test_compared_are_all_networks_with_a_published_error():
     counted = count_reported()
     assert {entry.network.name for entry in counted} == set(ERRORS)
-    assert all(entry.error is ERRORS[entry.network.name] for entry in counted)
+    assert all(entry.network.error is ERRORS[entry.network.name] for entry in counted)
 
 
 def test_an_unknown_network_is_a_mistake():
