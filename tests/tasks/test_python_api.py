@@ -108,6 +108,7 @@ def test_a_users_script_is_typed(tmp_path):
     checked = subprocess.run(
         [sys.executable, "-m", "mypy", str(script)],
         capture_output=True,
+        check=False,
         text=True,
         cwd=Path(__file__).parents[2],
     )

@@ -6,11 +6,11 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from landmark.core.configuration import Positional, settings
-from landmark.tasks.card import OpenOptions
+from landmark.tasks.card import PrecisionOptions
 
 
 @settings
-class ImageOpenOptions(OpenOptions):
+class ImageOpenOptions(PrecisionOptions):
     """How a run on images is opened."""
 
     engine: str = "torch"

@@ -10,6 +10,7 @@ CARD = Card(
     task=f"{_HERE}.run:TASK",
     recipes=(f"{_HERE}.recipes",),
     open=f"{_HERE}.pipeline:open_pipeline",
+    open_options="landmark.tasks.card:PrecisionOptions",
     evaluate=Verb(
         name="evaluate",
         help="Labels, numbers, tags and answers: by what their tasks are scored by.",
@@ -36,7 +37,7 @@ CARD = Card(
             name="hf",
             help="A folder that Hugging Face's transformers loads.",
             run=f"{_HERE}.huggingface:export_understander",
-            options="landmark.tasks.card:ExportOptions",
+            options="landmark.tasks.card:HuggingFaceExportOptions",
         )
     },
     begins_from=("masked-language-model", "language-model"),
