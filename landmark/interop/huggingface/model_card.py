@@ -60,7 +60,9 @@ def write_card(facts: ModelFacts) -> str:
         "## Use",
         _usage(facts),
         "## Training data",
-        _table({key: value for key, value in facts.data.items() if value not in (None, [], "", False)}),
+        _table(
+            {key: value for key, value in facts.data.items() if value not in (None, [], "", False)}
+        ),
         "## Results",
         *_results(facts),
         "## Settings",
