@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -103,13 +104,14 @@ class TextPipeline(Protocol):
 
 
 def load_embedder(
-    run: str | Path, checkpoint: str | None = None, device: str = "auto"
+    run: str | PathLike[str], checkpoint: str | None = None, device: str = "auto"
 ) -> "EmbeddingPipeline":
     """Open a trained BERT or language model to get vectors from."""
-    task = str(Run.open(Path(run)).read_recipe().get("task"))
+    opened = Run.open(Path(run))
+    task = str(opened.read_recipe().get("task"))
     if task not in CARDS or CARDS[task].verb("embed") is None:
         named = " or a ".join(card.name for card in CARDS.values() if card.verb("embed"))
-        raise UserError(f"{run}: is a run of task {task!r}: vectors come from a {named}")
+        raise UserError(f"{opened.folder}: is a run of task {task!r}: vectors come from a {named}")
     return EmbeddingPipeline(load(run, checkpoint, device))
 
 

@@ -6,11 +6,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from landmark.core.configuration import Positional, settings
-from landmark.tasks.card import ExportOptions, OpenOptions
+from landmark.tasks.card import ExportOptions, PrecisionOptions
 
 
 @settings
-class ImageOpenOptions(OpenOptions):
+class ImageOpenOptions(PrecisionOptions):
     """How a run on images is opened."""
 
     engine: str = "torch"

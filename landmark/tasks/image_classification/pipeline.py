@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from landmark.core.errors import UserError
-from landmark.core.runtime import choose_device
+from landmark.core.runtime import Precision, choose_device
 from landmark.data.images.corpus import image_splits, open_split, read_source
 from landmark.data.images.decoding import Picture, Pixels, check_pictures, read_picture
 from landmark.data.images.files import file_splits
@@ -74,10 +74,13 @@ def open_pipeline(
         raise UserError(
             f"--engine {engine}: an image classifier has torch, compiled, onnx and onnx-int8"
         )
+    precision = options.precision or "fp32"
+    if precision != "fp32" and engine != "torch":
+        raise UserError(f"--precision {precision} is for --engine torch: {engine} has its own")
     check_assets(run)
     is_exported = engine in (ONNX, ONNX_INT8)
     device = "cpu" if is_exported else options.device
-    pipeline = ClassificationPipeline(run, config, options.checkpoint, device)
+    pipeline = ClassificationPipeline(run, config, options.checkpoint, device, precision)
     if is_exported:
         pipeline.engine = load_onnx(run, options.checkpoint, engine)
     elif engine == COMPILED:
@@ -89,9 +92,14 @@ class ClassificationPipeline:
     """A run's network and classes, ready to look at images."""
 
     def __init__(
-        self, run: Run, config: ImageClassificationRun, checkpoint: str | None, device: str
+        self,
+        run: Run,
+        config: ImageClassificationRun,
+        checkpoint: str | None,
+        device: str,
+        precision: Precision = "fp32",
     ) -> None:
-        self.run, self.config = run, config
+        self.run, self.config, self.precision = run, config, precision
         self.device = choose_device(device)
         self.form = ImageForm.load(run.folder / FILE)
         if len(self.form.names) != config.model.classes:
@@ -113,7 +121,7 @@ class ClassificationPipeline:
     @cached_property
     def _quick(self) -> TorchEngine:
         """The network, made quick at its first use."""
-        return TorchEngine(self.network, self.device)
+        return TorchEngine(self.network, self.device, precision=self.precision)
 
     def classify(
         self, images: Sequence[Picture], top: int = TOP, *, ten_crop: bool = False

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from landmark.core.errors import ItemError, UserError
-from landmark.core.runtime import choose_device, derive_seed
+from landmark.core.runtime import Precision, autocast, choose_device, derive_seed, lower
 from landmark.data.running_text.character import (
     CharacterTokenizer,
     ForeignSubwords,
@@ -37,7 +37,7 @@ from landmark.layers.layout import has_columns, numpy_alone, pack_columns, store
 from landmark.layers.packing import Packing
 from landmark.layers.quantization import quantize_linear_layers
 from landmark.models.transformer.gpt import GPTConfig
-from landmark.tasks.card import Item, OpenOptions, Report, Result
+from landmark.tasks.card import Item, OpenOptions, Report, Result, precision_of
 from landmark.tasks.language_model.run import LanguageModelRun, build_model
 from landmark.tasks.training import check_assets, load_weights
 
@@ -119,7 +119,8 @@ def open_pipeline(
 ) -> "GenerationPipeline":
     """A run of a language model."""
     check_assets(run)
-    return GenerationPipeline(run, config, options.checkpoint, options.device)
+    precision = precision_of(options)
+    return GenerationPipeline(run, config, options.checkpoint, options.device, precision)
 
 
 class GenerationPipeline:
@@ -132,9 +133,17 @@ class GenerationPipeline:
     """
 
     def __init__(
-        self, run: Run, config: LanguageModelRun, checkpoint: str | None, device: str
+        self,
+        run: Run,
+        config: LanguageModelRun,
+        checkpoint: str | None,
+        device: str,
+        precision: Precision | None = None,
     ) -> None:
         self.run, self.config = run, config
+        self.precision: Precision = precision or "fp32"
+        self.measured: Precision = precision or config.trainer.precision
+        """What `evaluate` computes in: unless asked for another, as validation did."""
         self.device = choose_device(device)
         self.tokenizer = load_tokenizer(run.folder / "tokenizer.json")
         self.end = None if isinstance(self.tokenizer, CharacterTokenizer) else self.tokenizer.end
@@ -144,7 +153,9 @@ class GenerationPipeline:
         self.model: Any = build_model(config.model).eval()
         self.checkpoint = load_weights(self.model, run, checkpoint, len(self.tokenizer))
         self.model.to(self.device)
-        if self.device.type == "cpu":
+        if self.context:
+            lower(self.model, self.precision)
+        if self.device.type == "cpu" and self.precision == "fp32":
             store_by_columns(self.model)
 
     def generate(
@@ -234,8 +245,15 @@ class GenerationPipeline:
         """Logits of what comes after each of these, and the state to go on from. (R, V)"""
         packed = torch.tensor([token for row in rows for token in row], device=self.device)
         packing = Packing(torch.tensor([len(row) for row in rows])).to(self.device)
-        logits, state = self.model.start(packed, packing, room)
-        return logits, state
+        with autocast(self.device, self.precision):
+            logits, state = self.model.start(packed, packing, room)
+        return logits.float(), state
+
+    def read_on(self, tokens: Tensor, state: Any) -> Tensor:
+        """Logits of what comes after these, the newest of each row. (R,) -> (R, V)"""
+        with autocast(self.device, self.precision):
+            logits: Tensor = self.model.step(tokens, state)
+        return logits.float()
 
     def check_finite(self, values: Tensor) -> None:
         """Refuse a model whose numbers cannot be used."""
@@ -246,6 +264,8 @@ class GenerationPipeline:
         """From now on compute in 8 bits: a third of the time on a CPU, and a little off."""
         if self.context is None:
             refuse_int8(str(self.run.folder))
+        if self.precision != "fp32":
+            raise UserError(f"int8 and precision {self.precision}: leave one of them out")
         if self.device.type != "cpu":
             raise UserError(f"int8 is for the CPU, not for {self.device}: leave one of them out")
         quantize_linear_layers(self.model)
@@ -274,7 +294,7 @@ class GenerationPipeline:
                 tokens = tokens[kept]
                 state.select_rows(kept)
             with numpy_alone(is_columnar and len(tokens) == 1):
-                logits = self.model.step(tokens, state)
+                logits = self.read_on(tokens, state)
 
     def _choose(self, logits: Tensor, writing: "_Writing", config: GenerationConfig) -> Tensor:
         """The next token of every text, noted down. (R, V) -> (R,)"""

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 
+from landmark.core.runtime import Precision, autocast
 from landmark.data.ordering import cut_by_budget
 from landmark.data.translation.pairs import pack_sources
 from landmark.decoding.blocking import Blocking
@@ -78,14 +79,15 @@ class TorchEngine:
         begin: int,
         end: int,
         device: torch.device,
+        precision: Precision = "fp32",
     ) -> None:
         self.models = [models] if isinstance(models, TranslationModel) else list(models)
         sizes = {model.config.vocab_size or 0 for model in self.models}
         if len(sizes) != 1:
             raise ValueError(f"an ensemble needs models of one vocabulary, not {sorted(sizes)}")
         speaker: Speaker = self.models[0] if len(self.models) == 1 else Ensemble(self.models)
-        self._search = Search(speaker, begin, end, device)
-        self.end, self.device = end, device
+        self._search = Search(_Whole(speaker), begin, end, device)
+        self.end, self.device, self.precision = end, device, precision
 
     def search(
         self,
@@ -93,6 +95,16 @@ class TorchEngine:
         beam: int,
         length_penalty: float,
         decoding: Decoding = PLAIN,
+    ) -> list[list[Hypothesis]]:
+        with autocast(self.device, self.precision):
+            return self._best(requests, beam, length_penalty, decoding)
+
+    def _best(
+        self,
+        requests: Sequence[SourceRequest],
+        beam: int,
+        length_penalty: float,
+        decoding: Decoding,
     ) -> list[list[Hypothesis]]:
         found: list[list[Hypothesis]] = [[] for _ in requests]
         kinds = [(bool(request.phrases), rows_needed(request, beam)) for request in requests]
@@ -119,10 +131,11 @@ class TorchEngine:
         found: list[list[Hypothesis]] = [[] for _ in requests]
         for batch in batches_of(requests, range(len(requests)), draws, decoding.batch_tokens):
             chosen, its = [requests[n] for n in batch], [seeds[n] for n in batch]
-            state = self._start([request for request in chosen for _ in range(draws)], 1)
-            drawn = self._search.draw(
-                state, chosen, its, draws, sampling, length_penalty, decoding.blocking
-            )
+            with autocast(self.device, self.precision):
+                state = self._start([request for request in chosen for _ in range(draws)], 1)
+                drawn = self._search.draw(
+                    state, chosen, its, draws, sampling, length_penalty, decoding.blocking
+                )
             for number, hypotheses in zip(batch, drawn, strict=True):
                 found[number] = hypotheses
         return found
@@ -135,6 +148,16 @@ class TorchEngine:
         source, packing = packed.to(self.device), packing.to(self.device)
         states = [model.start(source, packing, rows, longest) for model in self.models]
         return states[0] if len(states) == 1 else EnsembleState(states)
+
+
+class _Whole:
+    """A speaker whose logits are in single precision, whatever it computes them in."""
+
+    def __init__(self, speaker: Speaker) -> None:
+        self.speaker = speaker
+
+    def step(self, tokens: torch.Tensor, state: Any) -> torch.Tensor:
+        return self.speaker.step(tokens, state).float()
 
 
 def batches_of(

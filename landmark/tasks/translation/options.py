@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field, model_validator
 
 from landmark.core.configuration import Positional, settings
-from landmark.tasks.card import ExportOptions, OpenOptions
+from landmark.tasks.card import ExportOptions, PrecisionOptions
 
 LARGEST_JOIN = 6
 SEARCH_TOKENS = 16_000
@@ -57,7 +57,7 @@ class DataOptions:
 
 
 @settings
-class TranslationOpenOptions(OpenOptions):
+class TranslationOpenOptions(PrecisionOptions):
     """How a translation run is opened."""
 
     engine: str = "torch"

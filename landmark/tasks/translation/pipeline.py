@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from landmark.core.errors import ItemError, UserError
-from landmark.core.runtime import choose_device, derive_seed
+from landmark.core.runtime import Precision, choose_device, derive_seed
 from landmark.data.foreign.sentencepiece import load_subwords
 from landmark.data.text_file import check_texts, is_valid
 from landmark.data.tokenizer import words_of
@@ -23,7 +23,7 @@ from landmark.decoding.stepwise import SamplingConfig
 from landmark.engine.run import Run
 from landmark.models.translation import TranslationModel
 from landmark.probes.attention import cross_attention
-from landmark.tasks.card import OpenOptions, Report, take_options
+from landmark.tasks.card import OpenOptions, Report, precision_of, take_options
 from landmark.tasks.training import check_assets, load_config, load_weights
 from landmark.tasks.translation.engine import Decoding, Engine, SourceRequest, TorchEngine
 from landmark.tasks.translation.exported import ENGINES, load_engine
@@ -113,12 +113,17 @@ def open_pipeline(
     if engine not in (_TORCH, *ENGINES):
         known = ", ".join((_TORCH, *ENGINES))
         raise UserError(f"no engine {engine!r}: a translator has {known}")
+    precision = precision_of(options) or "fp32"
+    if precision != "fp32" and engine != _TORCH:
+        raise UserError(
+            f"--precision {precision} is for torch: an export has a precision of its own"
+        )
     others = [Run.open(folder) for folder in ensemble]
     configs = [translation_config(other) for other in others]
-    pipeline = _open_one(run, config, options.checkpoint, options.device)
+    pipeline = _open_one(run, config, options.checkpoint, options.device, precision)
     pipeline.average_with(
         [
-            _open_one(other, its, None, options.device)
+            _open_one(other, its, None, options.device, precision)
             for other, its in zip(others, configs, strict=True)
         ]
     )
@@ -136,19 +141,24 @@ def translation_config(run: Run) -> TranslationRun:
 
 
 def _open_one(
-    run: Run, config: TranslationRun, checkpoint: str | None, device: str
+    run: Run, config: TranslationRun, checkpoint: str | None, device: str, precision: Precision
 ) -> "TranslationPipeline":
     check_assets(run)
-    return TranslationPipeline(run, config, checkpoint, device)
+    return TranslationPipeline(run, config, checkpoint, device, precision)
 
 
 class TranslationPipeline:
     """A run's model and tokenizer, ready to translate."""
 
     def __init__(
-        self, run: Run, config: TranslationRun, checkpoint: str | None, device: str
+        self,
+        run: Run,
+        config: TranslationRun,
+        checkpoint: str | None,
+        device: str,
+        precision: Precision = "fp32",
     ) -> None:
-        self.run, self.config = run, config
+        self.run, self.config, self.precision = run, config, precision
         self.device = choose_device(device)
         self.tokenizer = load_subwords(run.folder / "tokenizer.json")
         source, target = config.data.languages
@@ -168,7 +178,7 @@ class TranslationPipeline:
     def _use(self, models: Sequence[TranslationModel]) -> None:
         """Search with these models, averaged if there are several: the shortest rules."""
         begin, end = self.tokenizer.begin, self.tokenizer.end
-        self.engine: Engine = TorchEngine(models, begin, end, self.device)
+        self.engine: Engine = TorchEngine(models, begin, end, self.device, self.precision)
         self.max_length: int = min(model.config.max_length for model in models)
 
     def average_with(self, others: Sequence["TranslationPipeline"]) -> None:

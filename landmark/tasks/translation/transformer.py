@@ -1,7 +1,6 @@
 """The Transformer: its networks, and what it is trained on."""
 
 import dataclasses
-from functools import partial
 
 from landmark.data.tokenizer import TokenizerConfig
 from landmark.data.translation.pairs import BatchConfig
@@ -22,9 +21,7 @@ from landmark.tasks.translation.run import (
 
 def _network(variant: str, parameters: int | None, note: str) -> Network:
     config = dataclasses.replace(VARIANTS[variant], vocab_size=37_000)
-    return Network(
-        f"transformer-{variant}", partial(Translator, config), translate_once, parameters, note
-    )
+    return Network(f"transformer-{variant}", Translator, config, translate_once, parameters, note)
 
 
 add_system(
