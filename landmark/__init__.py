@@ -3,24 +3,41 @@
 from typing import TYPE_CHECKING, Any
 
 from landmark.core.processor import spare_undescribed_tiles
+from landmark.core.threads import prepare_threads
 
 __version__ = "0.1.0"
-__all__ = ["UserError", "__version__", "load", "load_embedder", "train"]
+__all__ = [
+    "UserError",
+    "__version__",
+    "create",
+    "export",
+    "load",
+    "load_embedder",
+    "systems",
+    "train",
+]
 
 if TYPE_CHECKING:
     from landmark.core.errors import UserError
+    from landmark.tasks.catalog import systems
+    from landmark.tasks.creation import create
     from landmark.tasks.embedding import load_embedder
+    from landmark.tasks.exporting import export_run as export
     from landmark.tasks.loading import load
     from landmark.tasks.training import train
 
-_LAZY = {
+_LAZY = {  # where each is: a module, which calls it the same unless another name follows
+    "UserError": "landmark.core.errors",
+    "create": "landmark.tasks.creation",
+    "export": "landmark.tasks.exporting:export_run",
     "load": "landmark.tasks.loading",
     "load_embedder": "landmark.tasks.embedding",
+    "systems": "landmark.tasks.catalog",
     "train": "landmark.tasks.training",
-    "UserError": "landmark.core.errors",
 }
 
 spare_undescribed_tiles()
+prepare_threads()
 
 
 def __getattr__(name: str) -> Any:
@@ -28,10 +45,11 @@ def __getattr__(name: str) -> Any:
     if name in _LAZY:
         import importlib
 
-        return getattr(importlib.import_module(_LAZY[name]), name)
+        module, _, other = _LAZY[name].partition(":")
+        return getattr(importlib.import_module(module), other or name)
     raise AttributeError(f"module 'landmark' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    """What there is, imported or not yet."""
-    return sorted({*globals(), *_LAZY})
+    """What there is for a user, imported or not yet."""
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

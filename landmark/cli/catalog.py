@@ -27,6 +27,9 @@ def show(
         bool, typer.Option("--compare", help="All networks for ImageNet: a table and a chart.")
     ] = False,
     output: Annotated[Path, typer.Option(help="The chart of --compare.")] = Path("comparison.png"),
+    stages: Annotated[
+        bool, typer.Option("--stages", help="Its stages, which fine-tuning can freeze.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Print a network's layers, parameters and MACs beside the published figures."""
@@ -41,6 +44,9 @@ def show(
             "`landmark list SYSTEM` names networks"
         )
     check_network(name)
+    if stages:
+        _show_stages(name, as_json)
+        return
     from landmark.figures.network import count_network
 
     counted = count_network(name)
@@ -48,6 +54,21 @@ def show(
         print(json.dumps(_record(counted), indent=2))
     else:
         _print_network(counted)
+
+
+def _show_stages(name: str, as_json: bool) -> None:
+    """The stages of an image network by number, as fine_tuning.frozen_stages counts them."""
+    from landmark.figures.network import stages_of
+
+    *stages, head = stages_of(name)
+    if as_json:
+        rows = [stage._asdict() for stage in stages]
+        print(json.dumps({"name": name, "stages": rows, "head": head._asdict()}, indent=2))
+        return
+    print(f"{name}: {len(stages)} stages, from below; fine_tuning.frozen_stages=2 freezes 1 and 2")
+    width = max(len(part.name) for part in (*stages, head)) + 2
+    for number, stage in [*enumerate(stages, 1), ("head", head)]:
+        print(f"{number:>5}  {stage.name:<{width}}{stage.parameters:>12,} parameters")
 
 
 def _record(counted: "CountedNetwork") -> dict[str, Any]:

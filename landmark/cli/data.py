@@ -8,8 +8,11 @@ import typer
 
 from landmark.cli.help import App
 from landmark.cli.options import Json
+from landmark.core.errors import UserError
 
 app = App(help="List public data sets, or get one.")
+
+_COLUMNS = {"text", "source", "target", "image", "label"}
 
 
 @app.command("list")
@@ -52,3 +55,33 @@ def get(
     found = fetch(public, Downloads().report, to)
     for path in found.values():
         print(path)
+
+
+@app.command("from-hf")
+def from_hf(
+    path: Annotated[
+        Path, typer.Argument(help="A folder of save_to_disk, or of .parquet or .arrow files.")
+    ],
+    output: Annotated[Path, typer.Option(help="The text file, .tsv or folder to write.")],
+    text: Annotated[str | None, typer.Option(help="The column of the texts.")] = None,
+    source: Annotated[
+        str | None, typer.Option(help="Of pairs, the column of the sources, as translation.en.")
+    ] = None,
+    target: Annotated[str | None, typer.Option(help="The column of their translations.")] = None,
+    image: Annotated[str | None, typer.Option(help="The column of the images.")] = None,
+    label: Annotated[str | None, typer.Option(help="The column of their classes.")] = None,
+    split: Annotated[str | None, typer.Option(help="The split; default: train.")] = None,
+) -> None:
+    """Write a local data set of Hugging Face's datasets as text, pairs or images to train on."""
+    from landmark.data.hf_dataset import write_images, write_pairs, write_text
+
+    given = {name for name, value in locals().items() if value and name in _COLUMNS}
+    if given == {"text"} and text:
+        write_text(path, text, output, split)
+    elif given == {"source", "target"} and source and target:
+        write_pairs(path, (source, target), output, split)
+    elif given == {"image", "label"} and image and label:
+        write_images(path, image, label, output, split)
+    else:
+        raise UserError("give --text, or --source and --target, or --image and --label")
+    print(output)

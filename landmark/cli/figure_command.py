@@ -7,6 +7,7 @@ from typing import Any
 from landmark.cli.flags import command, flags_of, parameter, read_options, refuse_unknown
 from landmark.cli.help import App
 from landmark.cli.options import JsonSwitch
+from landmark.cli.outputs import paths_in, refuse_overwriting
 from landmark.figures import every_figure
 from landmark.tasks.card import FigureEntry, resolve
 
@@ -35,6 +36,8 @@ def _command(entry: FigureEntry) -> Any:
         as_json = given.pop("as_json", False)
         options = read_options(module.Options, given)
         refuse_unknown(options)
+        if options.output is not None:
+            refuse_overwriting({"--output": options.output}, paths_in(options, {"output"}))
         with showing() as report:
             drawn = make_figure(entry.name, module, options, report)
         for warning in drawn.warnings:

@@ -12,8 +12,10 @@ import typer
 from pydantic import BeforeValidator, TypeAdapter, ValidationError
 
 from landmark.cli.completion import complete_network, complete_recipe, complete_run
+from landmark.cli.options import Threads
 from landmark.core.configuration import Positional, documentation, field_defaults
 from landmark.core.errors import UserError
+from landmark.core.threads import threads_set
 from landmark.tasks.index import check_network, check_recipe
 
 _COMPLETIONS = {"RUN": complete_run, "RECIPE": complete_recipe, "NETWORK": complete_network}
@@ -180,20 +182,29 @@ def command(
     flags: Iterable[Flag],
     first: Iterable[inspect.Parameter] = (),
 ) -> Callable[..., Any]:
-    """A function that typer can register: it gets what was given, by field."""
+    """A function that typer can register: it gets what was given, by field.
+
+    Every command takes --threads, and computes with so many; one that declares it also gets it.
+    """
+    flags, leading = list(flags), list(first)
+    adds_threads = "threads" not in {*(p.name for p in leading), *(f.field for f in flags)}
+    if adds_threads:
+        leading.append(parameter("threads", Threads))
 
     def called(**values: Any) -> Any:
-        return function({k: v for k, v in values.items() if v is not None and v != []})
+        given = {k: v for k, v in values.items() if v is not None and v != []}
+        threads = given.pop("threads", None) if adds_threads else given.get("threads")
+        with threads_set(threads):
+            return function(given)
 
-    leading = list(first)
     taken = {parameter.name for parameter in leading}
     flags = [flag for flag in flags if flag.field not in taken]
     arguments = [flag.parameter() for flag in flags if flag.positional]
     options = [flag.parameter() for flag in flags if not flag.positional]
     positional = [p for p in leading if _is_argument(p)]
     others = [p for p in leading if not _is_argument(p)]
-    first_ones = [p for p in others if _panel_of(p)]
-    last_ones = [p for p in others if not _panel_of(p)]
+    last_ones = [p for p in others if p.name == "as_json" and not _panel_of(p)]
+    first_ones = [p for p in others if p not in last_ones]
     parameters = [
         parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
         for parameter in (*positional, *arguments, *first_ones, *options, *last_ones)

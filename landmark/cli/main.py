@@ -44,13 +44,14 @@ def build_app() -> typer.Typer:
 
 def _entries() -> list[tuple[str, str, Any]]:
     """Every command: its panel, its name, and the function or group of commands."""
-    from landmark.cli import conversion, figure_command, training, verb_command
+    from landmark.cli import conversion, figure_command, rate_finder, training, verb_command
 
     own = [
         *((panel, name, its) for name, (panel, its) in verb_command.commands().items()),
         (START, "list", systems.list_systems),
         (START, "train", training.build_train()),
         (TRAIN, "recipe", catalog.print_recipe),
+        (TRAIN, "rate-finder", rate_finder.build_rate_finder()),
         (TRAIN, "race", race.build_race()),
         (TRAIN, "average", training.average),
         (INSIDE, "show", catalog.show),

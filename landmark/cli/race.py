@@ -1,6 +1,5 @@
 """`landmark race`: one problem, many methods, one protocol."""
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from landmark.cli.flags import command, flags_of, parameter, read_options
 from landmark.cli.options import JsonSwitch
 from landmark.cli.outputs import Printer
 from landmark.core.errors import UserError
+from landmark.core.threads import usable_cores
 from landmark.racing.options import RaceOptions
 from landmark.tasks.card import Result
 from landmark.tasks.index import check_recipe
@@ -80,7 +80,8 @@ def _hold(
         methods=_words("--methods", options.methods),
         rates=_numbers("--rates", options.rates),
         seeds=options.seeds,
-        jobs=options.jobs or _cores(),
+        jobs=options.jobs or max(1, usable_cores() // options.threads),
+        threads=options.threads,
         resume=options.resume,
         report=progress.report,
     )
@@ -108,13 +109,6 @@ def _enter(options: RaceOptions) -> "Entry":
         return enter_recipe(recipe, overrides, full=options.full, steps=options.steps)
     overrides = (recipe, *overrides) if recipe else overrides
     return enter_problem(options.problem, overrides, steps=options.steps)
-
-
-def _cores() -> int:
-    """Those that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _words(option: str, given: str | None) -> list[str] | None:

@@ -12,12 +12,12 @@ import typer
 
 from landmark.cli.completion import complete_recipe, complete_run
 from landmark.cli.flags import Flag, command, flags_of, read_options, refuse_unfit, union
+from landmark.cli.options import Threads
 from landmark.core.errors import UserError
 from landmark.tasks.card import CARDS, Card, resolve
 from landmark.tasks.index import check_recipe, read_index
 
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
-_OPTIONS = "Options"  # before the panels of data
 _FIXED: dict[str, Any] = {
     "recipe": Annotated[
         str | None,
@@ -35,37 +35,29 @@ _FIXED: dict[str, Any] = {
             "--run",
             "--run-directory",  # torchrun takes --run for its own --run-path
             help="Where the run goes; by default runs/RECIPE.",
-            rich_help_panel=_OPTIONS,
         ),
     ],
     "resume": Annotated[
         str | None,
         typer.Option(
-            help="Go on with the run: alone, from its newest good checkpoint; or name one.",
-            rich_help_panel=_OPTIONS,
+            help="Go on with the run: alone, from its newest good checkpoint; or name one."
         ),
     ],
     "init_from": Annotated[
-        Path | None,
-        typer.Option(
-            help="Begin with this run's weights and vocabulary: fine-tune.",
-            rich_help_panel=_OPTIONS,
-        ),
+        Path | None, typer.Option(help="Begin with this run's weights and vocabulary: fine-tune.")
     ],
-    "device": Annotated[str | None, typer.Option(help="cpu, cuda, …", rich_help_panel=_OPTIONS)],
+    "device": Annotated[str | None, typer.Option(help="cpu, cuda, …")],
+    "threads": Threads,
     "tensorboard": Annotated[
+        bool | None, typer.Option("--tensorboard", help="Also write TensorBoard event files.")
+    ],
+    "wandb": Annotated[
         bool | None,
-        typer.Option(
-            "--tensorboard", help="Also write TensorBoard event files.", rich_help_panel=_OPTIONS
-        ),
+        typer.Option("--wandb", help="Also log to Weights & Biases; WANDB_MODE=offline: to files."),
     ],
     "profile": Annotated[
         bool | None,
-        typer.Option(
-            "--profile",
-            help="Profile a few steps into profile.txt and .json.",
-            rich_help_panel=_OPTIONS,
-        ),
+        typer.Option("--profile", help="Profile a few steps into profile.txt and .json."),
     ],
 }
 
@@ -105,11 +97,12 @@ def _train(given: Mapping[str, Any], known: Mapping[str, Flag]) -> int:
     overrides = list(given.get("overrides", ()))
     settings: list[str] = []
     if data:
-        card = CARDS[_task_of(recipe, overrides)]
+        card = CARDS[task_of(recipe, overrides)]
         settings = data_overrides(card, data, known, recipe)
     settings += overrides
-    if "device" in given:
-        settings.append(f"device={given['device']}")
+    for name in ("device", "threads"):
+        if name in given:
+            settings.append(f"{name}={given[name]}")
     if "init_from" in given:
         settings.append(f"init_from={json.dumps(str(given['init_from']))}")
     return run_training(
@@ -117,8 +110,9 @@ def _train(given: Mapping[str, Any], known: Mapping[str, Flag]) -> int:
         given.get("run"),
         settings,
         given.get("resume"),
-        bool(given.get("tensorboard")),
-        bool(given.get("profile")),
+        tensorboard=bool(given.get("tensorboard")),
+        wandb=bool(given.get("wandb")),
+        profile=bool(given.get("profile")),
     )
 
 
@@ -140,14 +134,14 @@ def recipes_for(flag: Flag) -> list[str]:
     ]
 
 
-def _task_of(recipe: str, overrides: Sequence[str]) -> str:
-    """The task of a recipe, where that can be known without torch."""
-    known = read_index().recipes.get(recipe)
-    if known and not any(override.startswith("task=") for override in overrides):
+def task_of(recipe: str, overrides: Sequence[str]) -> str:
+    """The task of a recipe; of a named one, without torch. Its settings are not checked yet."""
+    known, changed = read_index().recipes.get(recipe), [o for o in overrides if o[:5] == "task="]
+    if known and not changed:
         return known.task
     from landmark.tasks.training import task_of_recipe
 
-    return task_of_recipe(recipe, overrides)
+    return task_of_recipe(recipe, changed)
 
 
 def data_overrides(
@@ -169,6 +163,7 @@ def run_training(
     overrides: Sequence[str],
     resume: str | None = None,
     tensorboard: bool = False,
+    wandb: bool = False,
     profile: bool = False,
 ) -> int:
     """Train with progress on stderr; 0, or 128 + the number of the signal that ended it."""
@@ -187,6 +182,7 @@ def run_training(
                 resume=resume,
                 report=progress.report,
                 tensorboard=tensorboard,
+                wandb=wandb,
                 profile=profile,
             )
         except InterruptedTraining as interruption:

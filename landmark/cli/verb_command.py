@@ -1,7 +1,7 @@
 """The commands that the tasks offer: one a verb, for whatever task a run is of."""
 
 import dataclasses
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,7 +19,7 @@ from landmark.cli.flags import (
     union,
 )
 from landmark.cli.inputs import Entry, Input, blocks_of, count_items
-from landmark.cli.outputs import Printer, ResumableFile, refuse_overwriting
+from landmark.cli.outputs import Printer, ResumableFile, paths_in, refuse_overwriting
 from landmark.core.configuration import as_values
 from landmark.core.errors import UserError
 from landmark.tasks.card import (
@@ -274,7 +274,9 @@ class Call:
         outputs = {f"--{product.flag}": path for product, path in products.items()}
         if output:
             outputs["--output"] = output
-        refuse_overwriting(outputs, [*self.input.files, *self._option_files()])
+        opened = paths_in(self.open_options, ())
+        read = [self.run.folder, *opened, *self.input.files, *self._option_files()]
+        refuse_overwriting(outputs, read)
         for product, path in products.items():
             _check_product(product, path)
             if product.of_one and len(self.input.arguments) != 1:
@@ -345,13 +347,13 @@ class Call:
                 feed.fail(record)
             else:
                 records.append(record)
-        for product, path in products.items():
+        for product, path in products.items() if records else ():
             resolve(product.write)(pipeline, records, self.options, path)
         if not any(product.replaces_output for product in products):
             for record in records:
                 printer.show(record)
         if not printer.as_json:
-            for path in products.values():
+            for path in products.values() if records else ():
                 printer.show(Written(path))
         feed.conclude(len(records))
 
@@ -441,18 +443,6 @@ class Feed:
         if faults:
             more = f" (and {len(faults) - _NAMED} more)" if len(faults) > _NAMED else ""
             raise UserError("; ".join(fault.reason for fault in faults[:_NAMED]) + more)
-
-
-def paths_in(options: Any, without: Container[str]) -> list[Path]:
-    """The files that options name, but for some fields."""
-    found: list[Path] = []
-    for field in dataclasses.fields(options):
-        if field.name in without:
-            continue
-        value = getattr(options, field.name)
-        values = value if isinstance(value, tuple) else (value,)
-        found += [one for one in values if isinstance(one, Path)]
-    return found
 
 
 def _check_product(product: Product, path: Path) -> None:

@@ -174,7 +174,7 @@ def load_module(
         if tensor.shape != tensors[name].shape:
             raise UserError(
                 f"{where}: {name} has shape {tuple(tensors[name].shape)}, "
-                f"but the recipe's model wants {tuple(tensor.shape)}"
+                f"but the model wants {tuple(tensor.shape)}"
             )
         with torch.no_grad():
             tensor.copy_(lay_out(tensors[name], tensor))

@@ -61,6 +61,13 @@ class Run:
         self.folder = folder
         self.checkpoints = folder / "checkpoints"
 
+    def __fspath__(self) -> str:
+        """Its folder, so that whatever takes a run's path takes the run."""
+        return str(self.folder)
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.folder)!r})"
+
     @classmethod
     def open(cls, folder: Path) -> "Run":
         """An existing run; anything else is the user's mistake."""

@@ -56,7 +56,9 @@ class KeyValueCache:
         self.lineage, self.veil = lineage, veil
         self.beams = 1 if lineage is None else lineage.beams
         shape = (rows, num_heads, max_length * self.beams, head_size)
-        self._keys = torch.empty(shape, dtype=like.dtype, device=like.device)
+        lower = torch.is_autocast_enabled(like.device.type)  # what the projections give there
+        dtype = torch.get_autocast_dtype(like.device.type) if lower else like.dtype
+        self._keys = torch.empty(shape, dtype=dtype, device=like.device)
         self._values = torch.empty_like(self._keys)
         self.rows = rows
         self.length = 0

@@ -168,6 +168,19 @@ class OpenOptions:
 
 
 @settings
+class PrecisionOptions(OpenOptions):
+    """How a run is opened whose network can compute in lower precision."""
+
+    precision: Literal["fp32", "bf16", "fp16"] | None = None
+    """Precision of matrix products; default: fp32 (a language model's evaluate: as trained)."""
+
+
+def precision_of(options: OpenOptions) -> Literal["fp32", "bf16", "fp16"] | None:
+    """The precision that was asked for, of verbs that have a choice."""
+    return options.precision if isinstance(options, PrecisionOptions) else None
+
+
+@settings
 class NoData:
     """Data options of a task whose recipes bring their own data."""
 
@@ -225,6 +238,14 @@ class ExportOptions:
     """averaged, best, latest or a step; default: the best, or an average that is as good."""
     output: Path | None = None
     """The folder; default: RUN/export/ and the format's name."""
+
+
+@settings
+class HuggingFaceExportOptions(ExportOptions):
+    """What an export for Hugging Face takes."""
+
+    evaluation: tuple[Path, ...] = ()
+    """What `landmark evaluate --json` printed of this run, for the model card. Repeatable."""
 
 
 @dataclass(frozen=True)

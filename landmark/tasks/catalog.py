@@ -1,11 +1,12 @@
 """What there is: systems with their networks, and recipes, each by its exact name."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from torch import nn
 
+from landmark.core.configuration import Provenance, as_values, build
 from landmark.core.registry import Registry
 from landmark.tasks.card import CARDS, resolve
 from landmark.tasks.task import RunConfig
@@ -47,7 +48,10 @@ class Network:
     """A named architecture that `landmark show` builds, counts and compares with its paper."""
 
     name: str
-    build: Callable[[], nn.Module]
+    kind: Callable[[Any], nn.Module]
+    """Makes the network of its settings."""
+    config: Any
+    """The settings of its shape."""
     compute: Callable[[Any], Any]
     """From the built module: one input's way through it, to count by."""
     published_parameters: int | None = None
@@ -57,6 +61,15 @@ class Network:
     published_macs: int | None = None
     error: ReportedError | None = None
     table: PaperTable | None = None
+
+    def build(self, **settings: Any) -> nn.Module:
+        """The network with fresh weights; `settings` change its shape."""
+        return self.kind(self.shape(settings))
+
+    def shape(self, settings: Mapping[str, Any]) -> Any:
+        """The settings of its shape with these changes; refuses those that it does not have."""
+        values = {**as_values(self.config), **settings}
+        return build(type(self.config), values, Provenance(self.name)) if settings else self.config
 
 
 @dataclass(frozen=True)
@@ -70,6 +83,11 @@ class System:
     networks: tuple[Network, ...] = ()
     what: str = ""
     """What it is, in one line."""
+
+    @property
+    def recipes(self) -> tuple["Recipe", ...]:
+        """The recipes that train it."""
+        return tuple(recipe for recipe in RECIPES.values() if recipe.system == self.name)
 
 
 @dataclass(frozen=True)
@@ -125,3 +143,9 @@ def load_catalog() -> None:
             _loaded.add(card.name)
             for module in card.recipes:
                 resolve(module)
+
+
+def systems() -> tuple[System, ...]:
+    """Every system: its name, paper, year and task, its networks and its recipes."""
+    load_catalog()
+    return tuple(SYSTEMS.values())

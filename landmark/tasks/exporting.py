@@ -1,5 +1,6 @@
 """A run in another library's format: making it, finding it, and whether it is of these weights."""
 
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,13 @@ from landmark.tasks.card import CARDS, Report, Verb, resolve, take_options
 
 
 def export_run(
-    run: str | Path, target: str, report: Report = lambda record: None, **options: Any
+    run: str | PathLike[str], target: str, report: Report = lambda record: None, **options: Any
 ) -> Path:
-    """Write a run's model for another library, as `landmark export --to` does; returns where."""
+    """Write a run's model for another library, as `landmark export --to` does; returns where.
+
+    `target`: hf, onnx or ctranslate2. Options: `output` (the folder), `checkpoint`, and those of
+    the format, as `int8=True`.
+    """
     from landmark.tasks.training import load_config
 
     opened = Run.open(Path(run))

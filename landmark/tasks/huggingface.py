@@ -1,22 +1,44 @@
 """Models of Hugging Face, in and out: what the rooms that read and write them share."""
 
-from collections.abc import Callable
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import yaml
+from safetensors import safe_open
 from torch import Tensor
 
+import landmark
+from landmark.core.configuration import as_values
 from landmark.core.errors import UserError
+from landmark.core.storage import write_durably
+from landmark.data.text_file import read_lines
+from landmark.engine.checkpoint import read_facts
 from landmark.engine.run import Run
 from landmark.interop.folder import refuse_foreign, write_export
 from landmark.interop.huggingface.download import fetch_model
-from landmark.interop.huggingface.folder import Weights, read_config, read_weights
-from landmark.tasks.card import CARDS, ExportOptions, Report, resolve, take_options
+from landmark.interop.huggingface.folder import (
+    SAFETENSORS,
+    Weights,
+    read_config,
+    read_weights,
+)
+from landmark.interop.huggingface.model_card import CARD, ModelFacts, write_card
+from landmark.tasks.card import (
+    CARDS,
+    ExportOptions,
+    HuggingFaceExportOptions,
+    Report,
+    resolve,
+    take_options,
+)
 from landmark.tasks.exporting import export_facts, export_folder, export_run
 from landmark.tasks.importing import HuggingFaceOptions, free_folder, write_imported
 from landmark.tasks.task import RunConfig
-from landmark.tasks.training import check_assets
+from landmark.tasks.training import check_assets, load_config
 
 HF = "hf"
 TOKENIZER = "tokenizer.json"
@@ -87,8 +109,72 @@ def export_model(run: Run, options: ExportOptions, fill: Callable[[Path, Path], 
     refuse_foreign(folder.resolve())
     check_assets(run)
     source = run.find_checkpoint(options.checkpoint)
-    write_export(folder, export_facts(HF, "float32", source), lambda partial: fill(partial, source))
+    files = options.evaluation if isinstance(options, HuggingFaceExportOptions) else ()
+    evaluations = [record for file in files for record in _read_evaluation(file, source)]
+
+    def fill_all(partial: Path) -> None:
+        fill(partial, source)
+        card = write_card(_model_facts(run, source, partial, evaluations))
+        write_durably(partial / CARD, card.encode())
+
+    write_export(folder, export_facts(HF, "float32", source), fill_all)
     return folder
+
+
+def _model_facts(
+    run: Run, checkpoint: Path, exported: Path, evaluations: Sequence[Mapping[str, Any]]
+) -> ModelFacts:
+    """What the model card states: of the run, and of what was written."""
+    config = load_config(run)
+    values, step = _without_folders(as_values(config)), int(read_facts(checkpoint)["step"])
+    measured = [
+        record
+        for record in run.read_log()
+        if record["kind"] == "valid" and run.checkpoint_folder(record["step"]) == checkpoint
+    ]
+    with safe_open(exported / SAFETENSORS, "pt") as tensors:
+        parameters = sum(math.prod(tensors.get_slice(key).get_shape()) for key in tensors.keys())  # noqa: SIM118
+    return ModelFacts(
+        name=run.folder.resolve().name,
+        model_class=read_config(exported)["architectures"][0],
+        task=config.task,
+        parameters=parameters,
+        checkpoint=checkpoint.name,
+        step=step,
+        version=landmark.__version__,
+        settings=yaml.safe_dump(values, sort_keys=False, allow_unicode=True),
+        data=values.get("data", {}),
+        validation=measured[-1] if measured else {},
+        evaluations=evaluations,
+    )
+
+
+def _without_folders(value: Any) -> Any:
+    """Settings without the folders of this machine: a card may be published."""
+    if isinstance(value, dict):
+        return {key: _without_folders(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_without_folders(inner) for inner in value]
+    return Path(value).name if isinstance(value, str) and Path(value).is_absolute() else value
+
+
+def _read_evaluation(path: Path, checkpoint: Path) -> list[dict[str, Any]]:
+    """The records of `landmark evaluate --json`; those of another checkpoint are refused."""
+    records = []
+    for number, line in enumerate(read_lines(path), 1):
+        try:
+            record = json.loads(line)
+        except ValueError:
+            record = None
+        if not isinstance(record, dict):
+            raise UserError(f"{path}:{number}: is no line of `landmark evaluate --json`")
+        if record.get("checkpoint") != checkpoint.name:
+            raise UserError(
+                f"{path}:{number}: is of checkpoint {record.get('checkpoint')}, but "
+                f"{checkpoint.name} is exported: evaluate that one"
+            )
+        records.append(record)
+    return records
 
 
 def import_model(

@@ -1,5 +1,6 @@
 """`landmark.load`: a run directory as a pipeline ready to use."""
 
+from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
@@ -17,7 +18,7 @@ def _silent(record: object) -> None:
 
 @overload
 def load(
-    run: str | Path,
+    run: str | PathLike[str],
     checkpoint: str | None = None,
     device: str = "auto",
     *,
@@ -29,7 +30,7 @@ def load(
 
 @overload
 def load(
-    run: str | Path,
+    run: str | PathLike[str],
     checkpoint: str | None = None,
     device: str = "auto",
     *,
@@ -39,7 +40,7 @@ def load(
 
 
 def load(
-    run: str | Path,
+    run: str | PathLike[str],
     checkpoint: str | None = None,
     device: str = "auto",
     *,
@@ -56,14 +57,14 @@ def load(
     config = load_config(opened)
     card = CARDS[config.task]
     if card.open is None:
-        raise UserError(f"{run}: is a run of task {card.name!r}, which has no pipeline")
+        raise UserError(f"{opened.folder}: is a run of task {card.name!r}, which has no pipeline")
     chosen = {"checkpoint": checkpoint, "device": device, **options}
     pipeline = resolve(card.open)(
         opened, config, take_options(resolve(card.open_options), None, chosen), report
     )
     if kind is not None and not isinstance(pipeline, kind):
         raise UserError(
-            f"{run}: is a run of task {card.name!r}, which is used by "
+            f"{opened.folder}: is a run of task {card.name!r}, which is used by "
             f"{type(pipeline).__name__}, not {kind.__name__}"
         )
     return pipeline

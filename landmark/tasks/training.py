@@ -8,6 +8,7 @@ import shutil
 import time
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from landmark.core.configuration import (
     as_values,
     as_yaml,
     build,
+    field_defaults,
     fingerprint,
     override,
     read_yaml,
@@ -29,11 +31,13 @@ from landmark.core.runtime import choose_device, environment, set_threads
 from landmark.core.storage import storage_error
 from landmark.engine import distributed
 from landmark.engine.checkpoint import load_module
+from landmark.engine.observation import check_libraries
 from landmark.engine.run import LOCK, LOG, RECIPE, Run
 from landmark.engine.session import load_player, open_session
 from landmark.engine.settings import resolve_epochs
 from landmark.engine.trainer import Report
 from landmark.tasks.card import CARDS
+from landmark.tasks.card import resolve as resolve_reference
 from landmark.tasks.catalog import RECIPES, load_catalog
 from landmark.tasks.fine_tuning import Origin
 from landmark.tasks.index import check_recipe
@@ -93,6 +97,38 @@ def task_of_recipe(name: str, overrides: Sequence[str] = ()) -> str:
     return resolve(name, overrides).task
 
 
+def assignments(
+    recipe: str, settings: Sequence[str] | Mapping[str, Any], options: Mapping[str, Any]
+) -> list[str]:
+    """Settings and options, as Python gives them, as dotted overrides; settings come last."""
+    if isinstance(settings, str):
+        raise UserError(f"settings are a mapping or a list, not one string: [{settings!r}]")
+    if isinstance(settings, Mapping):
+        settings = [_assignment(key, value) for key, value in flatten(settings).items()]
+    data, found = dict(options), {}
+    for key in ("device", "init_from"):
+        if (value := data.pop(key, None)) is not None:
+            found[key] = fspath(value)
+    if data:
+        card = CARDS[task_of_recipe(recipe, settings)]
+        cls = resolve_reference(card.data_options)
+        known = [*(field.name for field in dataclasses.fields(cls)), "device", "init_from"]
+        if odd := next((key for key in data if key not in known), None):
+            raise UserError(
+                f"{odd!r} is no option of {recipe}, a recipe of task {card.name!r}: it takes "
+                f"{', '.join(known)}; settings of the recipe go into the mapping `settings`"
+            )
+        several = {key for key, usual in field_defaults(cls).items() if isinstance(usual, tuple)}
+        one = {key: (value,) for key, value in data.items() if isinstance(value, str | PathLike)}
+        given = {key: one[key] if key in several & one.keys() else data[key] for key in data}
+        found |= build(cls, given, Provenance(recipe)).overrides()
+    return [*(_assignment(key, value) for key, value in found.items()), *settings]
+
+
+def _assignment(key: str, value: Any) -> str:
+    return f"{key}={json.dumps(value, default=fspath)}"
+
+
 def identity(config: RunConfig) -> str:
     """What a run is, for finding it again: a digest of its recipe and its data."""
     values = as_values(config)
@@ -103,15 +139,24 @@ def identity(config: RunConfig) -> str:
 
 def train(
     recipe: str,
-    run: str | Path | None = None,
-    overrides: Sequence[str] = (),
+    run: str | PathLike[str] | None = None,
+    settings: Sequence[str] | Mapping[str, Any] = (),
     *,
     resume: str | None = None,
     report: Report = lambda record: None,
     tensorboard: bool = False,
+    wandb: bool = False,
     profile: bool = False,
+    **options: Any,
 ) -> Run:
-    """Train a recipe into a run directory, or go on with it (`resume`: auto or a checkpoint)."""
+    """Train a recipe into a run directory, or go on with it (`resume`: auto or a checkpoint).
+
+    `settings` change the recipe: {"trainer.max_steps": 100}, nested or as "trainer.max_steps=100".
+    `options`: device, init_from (a run to fine-tune), and the data options of the recipe's task, as
+    source= and target=, text=, or data=. `report` gets a mapping for each line of the log.
+    """
+    check_libraries(tensorboard, wandb)
+    overrides = assignments(recipe, settings, options)
     config = resolve(recipe, overrides)
     target = Run(Path(run) if run else Path("runs") / Path(recipe).stem)
     if target.folder.is_file():
@@ -151,6 +196,8 @@ def train(
             session.resume(resume or "auto")
         if tensorboard:
             session.add_tensorboard()
+        if wandb:
+            session.add_wandb(as_values(config))
         session.train(profile)
     return target
 

@@ -179,3 +179,16 @@ def test_an_unknown_recipe_suggests_the_nearest(mistake):
     for name in ("recipe", "train"):
         said = mistake(name, "transformer-embeded")
         assert said == "unknown recipe 'transformer-embeded': did you mean transformer-embedded?"
+
+
+def test_show_stages_lists_what_fine_tuning_can_freeze(command, mistake):
+    """And with the head they are the whole network."""
+    found = json.loads(command("show", "resnet-50", "--stages", "--json").out)
+    stages = found["stages"]
+    assert [stage["name"] for stage in stages] == ["stem", *(f"body.{n}" for n in range(4))]
+    total = sum(stage["parameters"] for stage in [*stages, found["head"]])
+    assert total == 25_557_032
+    lines = command("show", "resnet-50", "--stages").lines
+    assert lines[1].split() == ["1", "stem", "9,536", "parameters"]
+    assert lines[-1].split() == ["head", "classifier", "2,049,000", "parameters"]
+    assert "only image networks have stages" in mistake("show", "transformer-base", "--stages")

@@ -135,7 +135,7 @@ def test_a_recipe_changed_by_hand_is_refused(copied):
 
 def test_a_recipe_that_does_not_fit_the_weights_is_refused(copied, rewrite_recipe):
     rewrite_recipe(copied, "hidden_size: 16", "hidden_size: 32")
-    with pytest.raises(UserError, match=r"has shape .* but the recipe's model wants"):
+    with pytest.raises(UserError, match=r"has shape .* but the model wants"):
         landmark.load(copied)
 
 

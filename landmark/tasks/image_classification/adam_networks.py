@@ -1,7 +1,5 @@
 """Adam's system: its paper, and the networks that were trained there."""
 
-from functools import partial
-
 from landmark.models import dense
 from landmark.models.convolutional import plain
 from landmark.models.vision import build_network
@@ -22,9 +20,7 @@ add_system(
         2014,
         "optimisation",
         tuple(
-            Network(
-                name, partial(build_network, config), look_once, _PUBLISHED.get(name), _NOTES[name]
-            )
+            Network(name, build_network, config, look_once, _PUBLISHED.get(name), _NOTES[name])
             for name, config in {**dense.VARIANTS, **plain.VARIANTS}.items()
         ),
         "the optimiser, raced against others",

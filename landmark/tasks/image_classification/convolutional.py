@@ -1,7 +1,6 @@
 """The convolutional systems, from LeNet to ResNet: their networks with published counts."""
 
 from collections.abc import Mapping
-from functools import partial
 
 import torch
 
@@ -95,7 +94,8 @@ def _networks(variants: Mapping[str, ImageNetworkConfig]) -> tuple[Network, ...]
     return tuple(
         Network(
             name,
-            partial(build_network, config),
+            build_network,
+            config,
             look_once,
             _PUBLISHED.get(name),
             _NOTES.get(name, ""),

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from landmark.core.errors import UserError
+from landmark.core.runtime import Precision, autocast, lower
 from landmark.engine.run import Run
 from landmark.interop.library import library
 from landmark.interop.onnx_classifier import GRAPH, IMAGES
@@ -24,7 +25,7 @@ from landmark.models.vision import lay_out
 from landmark.tasks.exporting import open_export
 from landmark.tasks.image_classification.packed import pack
 
-COMPILED, ONNX = "compiled", "onnx"
+COMPILED, ONNX, ONNX_INT8 = "compiled", "onnx", "onnx-int8"
 
 
 class Engine(Protocol):
@@ -43,21 +44,26 @@ class TorchEngine:
         device: torch.device | None = None,
         *,
         compiled: bool = False,
+        precision: Precision = "fp32",
     ) -> None:
         self.device = device or torch.device("cpu")
         self.network = lay_out(fold(network).requires_grad_(False).to(self.device))
-        self.compiled = compiled
+        self.compiled, self.precision = compiled, precision
+        lower(self.network, precision)
         self._run: Any = self.network
         if compiled:  # at the first images that come, and anew for other sizes
             self._run = torch.compile(self.network, options={"freezing": True})
-        elif self.device.type == "cpu" and not isinstance(network, ViT):  # which hardly convolves
+        elif (
+            self.device.type == "cpu" and precision == "fp32" and not isinstance(network, ViT)
+        ):  # which hardly convolves
             pack(self.network)
 
     @torch.inference_mode()
     def scores(self, images: Tensor) -> Tensor:
         """(B, C, H, W) -> (B, K)"""
         try:
-            scores: Tensor = self._run(self._laid_out(images))
+            with autocast(self.device, self.precision):
+                scores: Tensor = self._run(self._laid_out(images))
         except RuntimeError as error:
             if not self.compiled:
                 raise
@@ -68,7 +74,8 @@ class TorchEngine:
     @torch.inference_mode()
     def features(self, images: Tensor) -> Tensor:
         """What the last layer reads, not compiled. (B, C, H, W) -> (B, F)"""
-        return self.network.features(self._laid_out(images))
+        with autocast(self.device, self.precision):
+            return self.network.features(self._laid_out(images))
 
     def _laid_out(self, images: Tensor) -> Tensor:
         return images.to(self.device).contiguous(memory_format=torch.channels_last)
@@ -103,7 +110,7 @@ class OnnxEngine:
         return torch.from_numpy(self._session.run(None, {IMAGES: given})[0])
 
 
-def load_onnx(run: Run, checkpoint: str | None = None) -> OnnxEngine:
+def load_onnx(run: Run, checkpoint: str | None = None, name: str = ONNX) -> OnnxEngine:
     """The engine of a run's export; refuses one that is missing, damaged or of other weights."""
     library("onnxruntime")
-    return OnnxEngine(open_export(run, ONNX, checkpoint))
+    return OnnxEngine(open_export(run, name, checkpoint))

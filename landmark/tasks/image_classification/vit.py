@@ -1,7 +1,5 @@
 """The Vision Transformer's networks: Ti to H."""
 
-from functools import partial
-
 import torch
 
 from landmark.models.transformer.vit import VARIANTS, ViT
@@ -41,7 +39,8 @@ add_system(
         tuple(
             Network(
                 variant,
-                partial(ViT, config),
+                ViT,
+                config,
                 _look_once,
                 _PUBLISHED[variant],
                 _NOTES.get(variant, "the paper rounds to 86M for base and 307M for large"),

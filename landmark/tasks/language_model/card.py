@@ -12,6 +12,7 @@ CARD = Card(
     recipes=(f"{_HERE}.recipes",),
     data_options=f"{_SHARED}.text_options:TextDataOptions",
     open=f"{_HERE}.pipeline:open_pipeline",
+    open_options=f"{_SHARED}.card:PrecisionOptions",
     evaluate=Verb(
         name="evaluate",
         help="Language models: loss, perplexity and bits per character.",
@@ -52,6 +53,7 @@ CARD = Card(
             help="Make vectors of texts or words, or find the nearest neighbours of one.",
             run=f"{_SHARED}.embedding:embed",
             options=f"{_SHARED}.text_options:EmbedOptions",
+            open_options=f"{_SHARED}.card:OpenOptions",
             takes="texts",
             check=f"{_SHARED}.embedding:check",
             products=(
@@ -72,7 +74,7 @@ CARD = Card(
             name="hf",
             help="A GPT as a folder that transformers loads.",
             run=f"{_HERE}.huggingface:export_gpt",
-            options=f"{_SHARED}.card:ExportOptions",
+            options=f"{_SHARED}.card:HuggingFaceExportOptions",
         )
     },
     imports={

@@ -131,7 +131,7 @@ def _score(
 ) -> TextScores:
     kind = NextTokenObjective if isinstance(pipeline.model, GPT) else StreamObjective
     objective = kind(pipeline.model, isinstance(pipeline.tokenizer, CharacterTokenizer))
-    means = measure(objective, loader, pipeline.device, pipeline.config.trainer.precision)
+    means = measure(objective, loader, pipeline.device, pipeline.measured)
     if not math.isfinite(means["loss"]):
         raise UserError(f"{pipeline.checkpoint}: the model's output is not finite: use another")
     return TextScores(

@@ -34,10 +34,14 @@ class GenerateOptions(SamplingOptions):
 
     length: Annotated[int, Field(ge=1)] = 500
     """Maximum number of new tokens: characters or subwords, as trained."""
+    no_repeat_ngram: Annotated[int, Field(ge=1)] | None = None
+    """Never write the same n-gram of this many tokens twice."""
+    min_length: Annotated[int, Field(ge=0)] = 0
+    """Do not end before this many tokens."""
     stop: tuple[str, ...] = ()
     r"""End a text before this string (\n: the end of a line). Repeatable."""
-    seed: int = 1
-    """Random seed."""
+    seed: int | None = None
+    """Random seed. [default: 1]"""
     samples: Annotated[int, Field(ge=1)] = 1
     """How many texts to write for each prompt."""
     batch_size: Annotated[int, Field(ge=1)] = 16

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from landmark.core.errors import ItemError, UserError
-from landmark.core.runtime import choose_device, derive_seed
+from landmark.core.runtime import Precision, autocast, choose_device, derive_seed, lower
 from landmark.data.running_text.character import (
     CharacterTokenizer,
     ForeignSubwords,
@@ -22,6 +22,7 @@ from landmark.data.running_text.character import (
     load_tokenizer,
 )
 from landmark.data.text_file import check_text, check_texts
+from landmark.decoding.blocking import PADDING, Blocking
 from landmark.decoding.extension import keep_in_place
 from landmark.decoding.stepwise import (
     Chooser,
@@ -36,7 +37,7 @@ from landmark.layers.layout import has_columns, numpy_alone, pack_columns, store
 from landmark.layers.packing import Packing
 from landmark.layers.quantization import quantize_linear_layers
 from landmark.models.transformer.gpt import GPTConfig
-from landmark.tasks.card import Item, OpenOptions, Report, Result
+from landmark.tasks.card import Item, OpenOptions, Report, Result, precision_of
 from landmark.tasks.language_model.run import LanguageModelRun, build_model
 from landmark.tasks.training import check_assets, load_weights
 
@@ -44,6 +45,7 @@ NEWLINE = "\n"
 BATCH_SIZE = 16
 _INCOMPLETE = "\ufffd"  # how a decoder writes the first bytes of a character
 _AS_IT_BELIEVES = SamplingConfig()
+_NOTHING = Blocking()
 Ending = Literal["length", "stop", "end"]
 
 
@@ -89,12 +91,18 @@ class GenerationConfig:
     repetition_penalty: float = 1.0
     stop: tuple[str, ...] = ()
     seed: int = 1
+    blocking: Blocking = _NOTHING
+    """What may not be written: n-grams that were read or written before, too early an end."""
 
     def __post_init__(self) -> None:
         if self.length < 1:
             raise UserError(f"length {self.length}: must be at least 1")
         if self.repetition_penalty <= 0:
             raise UserError(f"repetition penalty {self.repetition_penalty}: must be above 0")
+        if self.blocking.min_length > self.length:
+            raise UserError(
+                f"min_length {self.blocking.min_length}: is more than the length of {self.length}"
+            )
         if "" in self.stop:
             raise UserError("a stop string is empty: every text would end at once")
 
@@ -111,7 +119,8 @@ def open_pipeline(
 ) -> "GenerationPipeline":
     """A run of a language model."""
     check_assets(run)
-    return GenerationPipeline(run, config, options.checkpoint, options.device)
+    precision = precision_of(options)
+    return GenerationPipeline(run, config, options.checkpoint, options.device, precision)
 
 
 class GenerationPipeline:
@@ -124,9 +133,17 @@ class GenerationPipeline:
     """
 
     def __init__(
-        self, run: Run, config: LanguageModelRun, checkpoint: str | None, device: str
+        self,
+        run: Run,
+        config: LanguageModelRun,
+        checkpoint: str | None,
+        device: str,
+        precision: Precision | None = None,
     ) -> None:
         self.run, self.config = run, config
+        self.precision: Precision = precision or "fp32"
+        self.measured: Precision = precision or config.trainer.precision
+        """What `evaluate` computes in: unless asked for another, as validation did."""
         self.device = choose_device(device)
         self.tokenizer = load_tokenizer(run.folder / "tokenizer.json")
         self.end = None if isinstance(self.tokenizer, CharacterTokenizer) else self.tokenizer.end
@@ -136,7 +153,9 @@ class GenerationPipeline:
         self.model: Any = build_model(config.model).eval()
         self.checkpoint = load_weights(self.model, run, checkpoint, len(self.tokenizer))
         self.model.to(self.device)
-        if self.device.type == "cpu":
+        if self.context:
+            lower(self.model, self.precision)
+        if self.device.type == "cpu" and self.precision == "fp32":
             store_by_columns(self.model)
 
     def generate(
@@ -146,6 +165,8 @@ class GenerationPipeline:
         *,
         sampling: SamplingConfig | None = _AS_IT_BELIEVES,
         repetition_penalty: float = 1.0,
+        no_repeat_ngram: int | None = None,
+        min_length: int = 0,
         stop: Sequence[str] = (),
         samples: int = 1,
         seed: int = 1,
@@ -157,7 +178,8 @@ class GenerationPipeline:
         What sample n of prompt p draws depends on the seed, p and n alone. `batch_size` texts are
         written at a time. `watch` is shown the first text, piece by piece as it is written.
         """
-        config = GenerationConfig(length, sampling, repetition_penalty, tuple(stop), seed)
+        writing = length, sampling, repetition_penalty, tuple(stop), seed
+        config = GenerationConfig(*writing, Blocking(no_repeat_ngram, min_length))
         prompts = [prompt] if isinstance(prompt, str) else check_texts(prompt)
         places = "the prompt" if len(prompts) == 1 else "prompt {}"
         items = [Item(text, places.format(n), n) for n, text in enumerate(prompts, 1)]
@@ -175,6 +197,10 @@ class GenerationPipeline:
         """The same for prompts with their places and numbers: those of a file, part by part."""
         if samples < 1 or batch_size < 1:
             raise UserError(f"samples {samples}, batch {batch_size}: both must be at least 1")
+        if config.blocking.min_length and self.end is None:
+            raise UserError(
+                f"{self.run.folder}: its texts have no end-of-text token: leave out min_length"
+            )
         drafts = self._drafts(items, samples, config)
         together = sorted(drafts, key=lambda draft: len(draft.read))  # of like length
         for first in range(0, len(drafts), batch_size):
@@ -219,8 +245,15 @@ class GenerationPipeline:
         """Logits of what comes after each of these, and the state to go on from. (R, V)"""
         packed = torch.tensor([token for row in rows for token in row], device=self.device)
         packing = Packing(torch.tensor([len(row) for row in rows])).to(self.device)
-        logits, state = self.model.start(packed, packing, room)
-        return logits, state
+        with autocast(self.device, self.precision):
+            logits, state = self.model.start(packed, packing, room)
+        return logits.float(), state
+
+    def read_on(self, tokens: Tensor, state: Any) -> Tensor:
+        """Logits of what comes after these, the newest of each row. (R,) -> (R, V)"""
+        with autocast(self.device, self.precision):
+            logits: Tensor = self.model.step(tokens, state)
+        return logits.float()
 
     def check_finite(self, values: Tensor) -> None:
         """Refuse a model whose numbers cannot be used."""
@@ -231,6 +264,8 @@ class GenerationPipeline:
         """From now on compute in 8 bits: a third of the time on a CPU, and a little off."""
         if self.context is None:
             refuse_int8(str(self.run.folder))
+        if self.precision != "fp32":
+            raise UserError(f"int8 and precision {self.precision}: leave one of them out")
         if self.device.type != "cpu":
             raise UserError(f"int8 is for the CPU, not for {self.device}: leave one of them out")
         quantize_linear_layers(self.model)
@@ -259,7 +294,7 @@ class GenerationPipeline:
                 tokens = tokens[kept]
                 state.select_rows(kept)
             with numpy_alone(is_columnar and len(tokens) == 1):
-                logits = self.model.step(tokens, state)
+                logits = self.read_on(tokens, state)
 
     def _choose(self, logits: Tensor, writing: "_Writing", config: GenerationConfig) -> Tensor:
         """The next token of every text, noted down. (R, V) -> (R,)"""
@@ -268,6 +303,8 @@ class GenerationPipeline:
         weighed = logits
         if writing.is_said is not None:
             weighed = penalize_repetition(logits, writing.is_said, config.repetition_penalty)
+        if config.blocking != _NOTHING:
+            weighed = config.blocking.apply(weighed, *writing.held(), self.end)
         choose: Chooser = choose_greedily
         if config.sampling:
             choose = sampler(config.sampling, writing.uniform().to(logits.device))
@@ -386,6 +423,13 @@ class _Writing:
     def uniform(self) -> Tensor:
         """A number in [0, 1) for each row, of its own sequence. (R, 1)"""
         return torch.stack([torch.rand(1, generator=draft.generator) for draft in self.drafts])
+
+    def held(self) -> tuple[Tensor, int]:
+        """What each row has read and said (R, T), and how much of it was said."""
+        rows = [[*draft.read, *draft.tokens] for draft in self.drafts]
+        longest = max(map(len, rows))
+        padded = [[*[PADDING] * (longest - len(row)), *row] for row in rows]
+        return torch.tensor(padded, device=self.rows.device), len(self.drafts[0].tokens)
 
     def note(self, tokens: Tensor, gained: Tensor) -> None:
         """Each row says its token."""

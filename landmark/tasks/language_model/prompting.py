@@ -372,4 +372,4 @@ def _read_on(
             kept = keep_in_place(torch.tensor(stays, device=logits.device))
             going, tokens = [going[row] for row in kept.tolist()], tokens[kept]
             state.select_rows(kept)
-        logits = pipeline.model.step(tokens, state)
+        logits = pipeline.read_on(tokens, state)

@@ -1,7 +1,6 @@
 """Recurrent language models, GPT, GPT-2 and GPT-3: their networks, and what is trained here."""
 
 import dataclasses
-from functools import partial
 
 import torch
 
@@ -40,7 +39,8 @@ def _gpt_system(name: str, paper: str, year: int, what: str) -> System:
     networks = tuple(
         Network(
             variant,
-            partial(GPT, config),
+            GPT,
+            config,
             _read_once,
             _PUBLISHED.get(variant),
             _NOTES.get(variant, ""),
@@ -215,7 +215,7 @@ def _recurrent_system(cell: CellName, paper: str, year: int, what: str) -> Syste
         return model.logits(model(tokens, model.begin(1))[0])
 
     note = f"as {cell}-shakespeare trains it"
-    network = Network(cell, partial(RecurrentLanguageModel, config), compute, None, note)
+    network = Network(cell, RecurrentLanguageModel, config, compute, None, note)
     return System(cell, paper, year, "text", (network,), what)
 
 

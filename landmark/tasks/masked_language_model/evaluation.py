@@ -118,7 +118,7 @@ def evaluate(
                 MaskedTokenObjective(pipeline.model, objective),
                 loader,
                 pipeline.device,
-                pipeline.config.trainer.precision,
+                pipeline.measured,
             )
             if not math.isfinite(means["loss"]):
                 raise UserError(f"{pipeline.checkpoint}: the model's output is not finite")

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from landmark.core.errors import ItemError, UserError
-from landmark.core.runtime import choose_device
+from landmark.core.runtime import Precision, autocast, choose_device
 from landmark.data.running_text.wordpiece import WordPieceTokenizer
 from landmark.data.text_file import check_text
 from landmark.engine.checkpoint import load_module
@@ -20,7 +20,7 @@ from landmark.engine.run import Run
 from landmark.engine.session import load_player
 from landmark.layers.packing import Packing
 from landmark.models.transformer.bert import PretrainedBERT
-from landmark.tasks.card import OpenOptions, Report, Result
+from landmark.tasks.card import OpenOptions, Report, Result, precision_of
 from landmark.tasks.masked_language_model.run import MaskedLanguageModelRun
 from landmark.tasks.training import check_assets
 
@@ -73,16 +73,25 @@ def open_pipeline(
 ) -> "FillingPipeline":
     """A run of a masked language model."""
     check_assets(run)
-    return FillingPipeline(run, config, options.checkpoint, options.device)
+    precision = precision_of(options)
+    return FillingPipeline(run, config, options.checkpoint, options.device, precision)
 
 
 class FillingPipeline:
     """A run's model and tokenizer, ready to fill in blanks."""
 
     def __init__(
-        self, run: Run, config: MaskedLanguageModelRun, checkpoint: str | None, device: str
+        self,
+        run: Run,
+        config: MaskedLanguageModelRun,
+        checkpoint: str | None,
+        device: str,
+        precision: Precision | None = None,
     ) -> None:
         self.run, self.config = run, config
+        self.precision: Precision = precision or "fp32"
+        self.measured: Precision = precision or config.trainer.precision
+        """What `evaluate` computes losses in: unless asked for another, as validation did."""
         self.device = choose_device(device)
         self.tokenizer = WordPieceTokenizer.load(run.folder / "tokenizer.json")
         if len(self.tokenizer) != config.model.vocab_size:
@@ -167,9 +176,12 @@ class FillingPipeline:
         separators = (rows == self.tokenizer.separator).long()
         segments = (separators.cumsum(1) - separators).clamp(max=1)
         packing = Packing.full(count, length, self.device)
-        hidden = self.model(rows.flatten(), packing, segments.flatten()).view(count, length, -1)
-        chosen = hidden.gather(1, places[..., None].expand(-1, -1, hidden.shape[-1]))
-        logits: Tensor = self.model.heads.guess(chosen.flatten(0, 1)).view(*places.shape, -1)
+        with autocast(self.device, self.precision):
+            hidden = self.model(rows.flatten(), packing, segments.flatten())
+            hidden = hidden.view(count, length, -1)
+            chosen = hidden.gather(1, places[..., None].expand(-1, -1, hidden.shape[-1]))
+            guessed = self.model.heads.guess(chosen.flatten(0, 1))
+        logits: Tensor = guessed.float().view(*places.shape, -1)
         if logits.isnan().any():
             raise UserError(f"{self.checkpoint}: the model's output is not finite: use another")
         return logits

@@ -1,7 +1,6 @@
 """BERT: its networks, and what is pretrained here."""
 
 import dataclasses
-from functools import partial
 
 import torch
 
@@ -37,7 +36,8 @@ add_system(
         tuple(
             Network(
                 variant,
-                partial(PretrainedBERT, config),
+                PretrainedBERT,
+                config,
                 _read_once,
                 _PUBLISHED[variant],
                 "the paper rounds to 110M and 340M; without the heads of pretraining",

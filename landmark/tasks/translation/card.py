@@ -117,7 +117,7 @@ CARD = Card(
             name="hf",
             help="A Transformer as a folder that transformers loads.",
             run=f"{_HERE}.huggingface:export_marian",
-            options="landmark.tasks.card:ExportOptions",
+            options="landmark.tasks.card:HuggingFaceExportOptions",
         ),
     },
     imports={

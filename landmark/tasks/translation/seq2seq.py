@@ -1,7 +1,5 @@
 """Sequence to sequence with recurrent networks: its networks, and what it is trained on."""
 
-from functools import partial
-
 from landmark.data.tokenizer import TokenizerConfig
 from landmark.data.translation.pairs import BatchConfig
 from landmark.data.translation.parallel_text import ParallelTextConfig
@@ -21,7 +19,7 @@ from landmark.tasks.translation.run import (
 
 def _network(name: str, note: str, score: ScoreName) -> Network:
     config = Seq2seqConfig(vocab_size=10_000, score=score)
-    return Network(name, partial(Seq2seq, config), translate_once, None, note)
+    return Network(name, Seq2seq, config, translate_once, None, note)
 
 
 add_system(

@@ -1,7 +1,6 @@
 """The Transformer: its networks, and what it is trained on."""
 
 import dataclasses
-from functools import partial
 
 from landmark.data.tokenizer import TokenizerConfig
 from landmark.data.translation.pairs import BatchConfig
@@ -22,9 +21,7 @@ from landmark.tasks.translation.run import (
 
 def _network(variant: str, parameters: int | None, note: str) -> Network:
     config = dataclasses.replace(VARIANTS[variant], vocab_size=37_000)
-    return Network(
-        f"transformer-{variant}", partial(Translator, config), translate_once, parameters, note
-    )
+    return Network(f"transformer-{variant}", Translator, config, translate_once, parameters, note)
 
 
 add_system(
@@ -72,13 +69,26 @@ def transformer_embedded() -> TranslationRun:
     summary="your own sentence pairs (--source, --target), a small Transformer",
 )
 def translation() -> TranslationRun:
+    """As captions have taught: small updates by Muon, a moving average, an early first look.
+
+    8,000 updates read about 12 million tokens a side: 25 times all of 29,000 short sentences.
+    """
     return TranslationRun(
         data=ParallelTextConfig(corpus="files"),
+        tokenizer=TokenizerConfig(vocab_size=6000),
         model=dataclasses.replace(VARIANTS["tiny"], norm="pre", dropout=0.2),
-        optimizer=paper_optimizer(),
-        schedule=ScheduleConfig(name="inverse-sqrt", rate=2e-3, warmup_steps=1000),
+        batches=BatchConfig(tokens=1536, pool=20),
+        optimizer=paper_optimizer("muon"),
+        schedule=ScheduleConfig(name="cosine", rate=3e-3, warmup_steps=300),
+        search=SearchConfig(beam=5, length_penalty=1.0),
         trainer=TrainerConfig(
-            max_steps=10_000, clip_norm=1.0, patience=10, average_last=5, keep_last=5
+            max_steps=8000,
+            validate_every=200,
+            checkpoint_every=400,
+            keep_last=2,
+            clip_norm=1.0,
+            ema_decay=0.998,
+            patience=10,
         ),
     )
 

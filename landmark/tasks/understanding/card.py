@@ -11,6 +11,7 @@ CARD = Card(
     panel="Language",
     recipes=(f"{_HERE}.recipes",),
     open=f"{_HERE}.pipeline:open_pipeline",
+    open_options="landmark.tasks.card:PrecisionOptions",
     evaluate=Verb(
         name="evaluate",
         help="Labels, numbers, tags and answers: by what their tasks are scored by.",
@@ -38,7 +39,7 @@ CARD = Card(
             name="hf",
             help="A folder that Hugging Face's transformers loads.",
             run=f"{_HERE}.huggingface:export_understander",
-            options="landmark.tasks.card:ExportOptions",
+            options="landmark.tasks.card:HuggingFaceExportOptions",
         )
     },
     begins_from=("masked-language-model", "language-model"),

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from landmark.core.errors import UserError
-from landmark.core.runtime import choose_device
+from landmark.core.runtime import Precision, autocast, choose_device
 from landmark.data.understanding.encoding import Reading
 from landmark.data.understanding.example import (
     Example,
@@ -32,7 +32,7 @@ from landmark.objectives.understanding import (
     best_span,
     grouped_logsumexp,
 )
-from landmark.tasks.card import OpenOptions, Report
+from landmark.tasks.card import OpenOptions, Report, precision_of
 from landmark.tasks.labelled_texts.pipeline import Count, LabelledTextPipeline
 from landmark.tasks.labelled_texts.records import Prediction
 from landmark.tasks.training import check_assets
@@ -46,16 +46,22 @@ def open_pipeline(
 ) -> "UnderstandingPipeline":
     """A run that was fine-tuned, ready to answer."""
     check_assets(run)
-    return UnderstandingPipeline(run, config, options.checkpoint, options.device)
+    precision = precision_of(options) or "fp32"
+    return UnderstandingPipeline(run, config, options.checkpoint, options.device, precision)
 
 
 class UnderstandingPipeline(LabelledTextPipeline):
     """A run's model and vocabulary, ready to answer."""
 
     def __init__(
-        self, run: Run, config: UnderstandingRun, checkpoint: str | None, device: str
+        self,
+        run: Run,
+        config: UnderstandingRun,
+        checkpoint: str | None,
+        device: str,
+        precision: Precision = "fp32",
     ) -> None:
-        self.run, self.config = run, config
+        self.run, self.config, self.precision = run, config, precision
         self.device = choose_device(device)
         self.reader = build_reader(config, run.folder)
         self.labels = self.reader.labels
@@ -109,8 +115,9 @@ class UnderstandingPipeline(LabelledTextPipeline):
         self, readings: Sequence[Reading], examples: Sequence[Example]
     ) -> Iterator[Prediction]:
         batch = collate_readings(readings, self.labels.kind).to(self.device)
-        hidden = self.model(batch.tokens, batch.packing, batch.segments)
-        outputs = self.objective.outputs(hidden, batch)
+        with autocast(self.device, self.precision):
+            hidden = self.model(batch.tokens, batch.packing, batch.segments)
+            outputs = self.objective.outputs(hidden, batch).float()
         if outputs.isnan().any():
             raise UserError(f"{self.checkpoint}: the model's output is not finite: use another")
         kind = self.labels.kind

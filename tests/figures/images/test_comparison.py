@@ -15,7 +15,7 @@ def counted(name: str, family: str, macs: int, parameters: int) -> CountedNetwor
     system = System(family, "Someone, A Paper, arXiv 0", 2015, "image-classification")
     anatomy = Anatomy((), parameters, 0, macs, {})
     return CountedNetwork(
-        Network(name, lambda: None, lambda n: None, error=ERRORS.get(name)),
+        Network(name, lambda config: None, None, lambda n: None, error=ERRORS.get(name)),
         system,
         anatomy,
         "an image",
