@@ -54,12 +54,12 @@ def landmark_worker(name: str, run: str, threads: int) -> Translate:
     def translate(
         sources: list[list[int]], limits: list[int], beam: int, size: int
     ) -> list[list[int]]:
-        torch_engine.BATCH_TOKENS = exported.BATCH_TOKENS = size
+        decoding = torch_engine.Decoding(batch_tokens=size * beam)
         requests = [
             torch_engine.SourceRequest(limit, source=tuple(s))
             for s, limit in zip(sources, limits, strict=True)
         ]
-        return [list(best[0].tokens) for best in engine.search(requests, beam, 0.6)]
+        return [list(best[0].tokens) for best in engine.search(requests, beam, 0.6, decoding)]
 
     return translate
 

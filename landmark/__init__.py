@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from landmark.core.processor import spare_undescribed_tiles
+from landmark.core.threads import prepare_threads
 
 __version__ = "0.1.0"
 __all__ = [
@@ -41,6 +42,7 @@ _LAZY = {  # where each is: a module, which calls it the same unless another nam
 }
 
 spare_undescribed_tiles()
+prepare_threads()
 
 
 def __getattr__(name: str) -> Any:
@@ -54,5 +56,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """What there is, imported or not yet."""
-    return sorted({*globals(), *_LAZY})
+    """What there is for a user, imported or not yet."""
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

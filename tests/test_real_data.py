@@ -47,7 +47,7 @@ def test_one_model_learns_german_and_french(tmp_path, tiny):
     translator = landmark.load(run.folder)
     assert set(translator.target_forms) == {"de", "fr"}
     for language in ("de", "fr"):
-        assert len(translator.translate(["A dog runs."], language=language)) == 1
+        assert len(translator.translate(["A dog runs."], to=language)) == 1
 
 
 def test_prepared_references_are_as_long_as_the_papers():

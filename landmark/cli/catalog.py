@@ -1,4 +1,4 @@
-"""`landmark list`, `landmark show` and `landmark recipe`: what there is."""
+"""`landmark show` and `landmark recipe`: a network counted, a recipe as YAML."""
 
 import json
 from pathlib import Path
@@ -6,49 +6,30 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from landmark.cli.completion import complete_network, complete_recipe
 from landmark.cli.options import Json
 from landmark.core.errors import UserError
+from landmark.tasks.index import check_network, check_recipe
 
 if TYPE_CHECKING:
     from landmark.figures.network import CountedNetwork
     from landmark.tasks.catalog import ReportedError
 
 
-def list_systems(as_json: Json = False) -> None:
-    """List every system: paper, year, task, variants and recipes."""
-    from landmark.tasks.catalog import RECIPES, SYSTEMS, load_catalog
-
-    load_catalog()
-    systems: list[dict[str, Any]] = [
-        {
-            "name": system.name,
-            "paper": system.paper,
-            "year": system.year,
-            "task": system.task,
-            "variants": [network.name for network in system.networks],
-            "recipes": {r.name: r.summary for r in RECIPES.values() if r.system == system.name},
-        }
-        for system in SYSTEMS.values()
-    ]
-    if as_json:
-        print(json.dumps(systems, indent=2))
-        return
-    for entry in systems:
-        print(f"{entry['name']} ({entry['year']}, {entry['task']}): {entry['paper']}")
-        if entry["variants"]:
-            print(f"  variants: {', '.join(entry['variants'])}")
-        for name, summary in entry["recipes"].items():
-            print(f"  recipe {name}: {summary}")
-
-
 def show(
     name: Annotated[
-        str | None, typer.Argument(help="A network, as transformer-base or alexnet.")
+        str | None,
+        typer.Argument(
+            help="A network, as transformer-base or alexnet.", autocompletion=complete_network
+        ),
     ] = None,
     compare: Annotated[
         bool, typer.Option("--compare", help="All networks for ImageNet: a table and a chart.")
     ] = False,
     output: Annotated[Path, typer.Option(help="The chart of --compare.")] = Path("comparison.png"),
+    stages: Annotated[
+        bool, typer.Option("--stages", help="Its stages, which fine-tuning can freeze.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Print a network's layers, parameters and MACs beside the published figures."""
@@ -58,7 +39,14 @@ def show(
         _compare(output, as_json)
         return
     if name is None:
-        raise UserError("show needs the name of a network, or --compare; landmark list names them")
+        raise UserError(
+            "show needs a network or --compare: try `landmark show transformer-base`; "
+            "`landmark list SYSTEM` names networks"
+        )
+    check_network(name)
+    if stages:
+        _show_stages(name, as_json)
+        return
     from landmark.figures.network import count_network
 
     counted = count_network(name)
@@ -66,6 +54,21 @@ def show(
         print(json.dumps(_record(counted), indent=2))
     else:
         _print_network(counted)
+
+
+def _show_stages(name: str, as_json: bool) -> None:
+    """The stages of an image network by number, as fine_tuning.frozen_stages counts them."""
+    from landmark.figures.network import stages_of
+
+    *stages, head = stages_of(name)
+    if as_json:
+        rows = [stage._asdict() for stage in stages]
+        print(json.dumps({"name": name, "stages": rows, "head": head._asdict()}, indent=2))
+        return
+    print(f"{name}: {len(stages)} stages, from below; fine_tuning.frozen_stages=2 freezes 1 and 2")
+    width = max(len(part.name) for part in (*stages, head)) + 2
+    for number, stage in [*enumerate(stages, 1), ("head", head)]:
+        print(f"{number:>5}  {stage.name:<{width}}{stage.parameters:>12,} parameters")
 
 
 def _record(counted: "CountedNetwork") -> dict[str, Any]:
@@ -167,11 +170,20 @@ def _compare(output: Path, as_json: bool) -> None:
 
 
 def print_recipe(
-    name: Annotated[str, typer.Argument(help="A recipe, as transformer-embedded.")],
+    name: Annotated[
+        str | None,
+        typer.Argument(help="A recipe, as transformer-embedded.", autocompletion=complete_recipe),
+    ] = None,
     overrides: Annotated[list[str] | None, typer.Argument(help="Settings to change.")] = None,
     bare: Annotated[bool, typer.Option("--bare", help="Without the explanations.")] = False,
 ) -> None:
     """Print a recipe as YAML, to edit and train from."""
+    if name is None:
+        raise UserError(
+            "recipe needs a recipe: try `landmark recipe transformer-embedded > mine.yaml`; "
+            "`landmark list` shows what there is"
+        )
+    check_recipe(name)
     from landmark.core.configuration import as_yaml
     from landmark.tasks.training import resolve
 

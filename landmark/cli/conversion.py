@@ -7,9 +7,14 @@ from typing import Annotated, Any
 
 import typer
 
+from landmark.cli.completion import complete_run
 from landmark.cli.flags import Flag, command, flags_of, parameter, read_options, refuse_unfit, union
+from landmark.cli.help import App
 from landmark.core.errors import UserError
 from landmark.tasks.card import CARDS, Importer, resolve
+
+_WEIGHTS = (".pth", ".pt", ".bin", ".safetensors")
+"""Endings of files: a path without one may be a name on a hub."""
 
 
 def build_export() -> Any:
@@ -17,7 +22,8 @@ def build_export() -> Any:
     formats = list(dict.fromkeys(name for card in CARDS.values() for name in card.exports))
     classes = [resolve(v.options) for card in CARDS.values() for v in card.exports.values()]
     known = union(classes)
-    run = parameter("run", Annotated[Path, typer.Argument(help="The run directory.")], True)
+    mark = typer.Argument(metavar="RUN", help="The run directory.", autocompletion=complete_run)
+    run = parameter("run", Annotated[Path, mark], True)
     to = parameter(
         "to", Annotated[str, typer.Option(help=f"The format: {', '.join(formats)}.")], True
     )
@@ -36,14 +42,16 @@ def _export(given: dict[str, Any], known: Mapping[str, Flag]) -> None:
     from landmark.cli.progress import showing
     from landmark.engine.run import Run
     from landmark.tasks.exporting import find_export
-    from landmark.tasks.training import load_config
 
     folder, wanted = given.pop("run"), given.pop("to")
     run = Run.open(folder)
-    task, verb = str(run.read_recipe().get("task")), find_export(run, wanted)
+    task = str(run.read_recipe().get("task"))
+    verb = find_export(run, wanted)
     options = resolve(verb.options)
     refuse_unfit(given, flags_of(options), known, f"--to {wanted} of a run of task {task!r}")
     chosen = read_options(options, given)
+    from landmark.tasks.training import load_config
+
     config = load_config(run)
     if verb.check:
         resolve(verb.check)(config, chosen, False)
@@ -51,13 +59,13 @@ def _export(given: dict[str, Any], known: Mapping[str, Flag]) -> None:
         print(resolve(verb.run)(run, config, chosen, report))
 
 
-def build_import() -> typer.Typer:
+def build_import() -> App:
     """`import FORMAT PATH`: a command a format, of whatever tasks read it."""
-    app = typer.Typer(help="Models of other libraries as runs.", rich_markup_mode=None)
+    app = App(help="Make a run of another library's model.")
 
     @app.callback()
     def importing() -> None:
-        """Models of other libraries as runs."""
+        """Make a run of another library's model."""
 
     found: dict[str, list[Importer]] = {}
     for card in CARDS.values():
@@ -81,6 +89,9 @@ def _import(
 ) -> None:
     from landmark.cli.progress import showing
 
+    path = Path(given.get("path", ""))
+    if path.suffix in _WEIGHTS and not path.exists():
+        raise UserError(f"{path}: there is no such file")
     with showing() as report:
         for importer in importers:
             cls = resolve(importer.options)

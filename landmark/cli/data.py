@@ -6,10 +6,11 @@ from typing import Annotated
 
 import typer
 
+from landmark.cli.help import App
 from landmark.cli.options import Json
 from landmark.core.errors import UserError
 
-app = typer.Typer(help="Public data sets: what there is, and getting them.", rich_markup_mode=None)
+app = App(help="List public data sets, or get one.")
 
 _COLUMNS = {"text", "source", "target", "image", "label"}
 

@@ -4,17 +4,17 @@ import json
 import sys
 from typing import Any
 
-import typer
-
-from landmark.cli.flags import command, flags_of, parameter, read_options
+from landmark.cli.flags import command, flags_of, parameter, read_options, refuse_unknown
+from landmark.cli.help import App
 from landmark.cli.options import JsonSwitch
+from landmark.cli.outputs import paths_in, refuse_overwriting
 from landmark.figures import every_figure
 from landmark.tasks.card import FigureEntry, resolve
 
 
-def build_app() -> typer.Typer:
+def build_app() -> App:
     """A command a figure."""
-    app = typer.Typer(help="Draw what happens inside networks.", rich_markup_mode=None)
+    app = App(help="Draw what happens inside networks.")
     app.callback()(_about)
     for name, entry in every_figure().items():
         app.command(name)(_command(entry))
@@ -35,6 +35,9 @@ def _command(entry: FigureEntry) -> Any:
 
         as_json = given.pop("as_json", False)
         options = read_options(module.Options, given)
+        refuse_unknown(options)
+        if options.output is not None:
+            refuse_overwriting({"--output": options.output}, paths_in(options, {"output"}))
         with showing() as report:
             drawn = make_figure(entry.name, module, options, report)
         for warning in drawn.warnings:

@@ -4,15 +4,21 @@ import inspect
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 from pydantic import BeforeValidator, TypeAdapter, ValidationError
 
+from landmark.cli.completion import complete_network, complete_recipe, complete_run
+from landmark.cli.options import Threads
 from landmark.core.configuration import Positional, documentation, field_defaults
 from landmark.core.errors import UserError
+from landmark.core.threads import threads_set
+from landmark.tasks.index import check_network, check_recipe
+
+_COMPLETIONS = {"RUN": complete_run, "RECIPE": complete_recipe, "NETWORK": complete_network}
 
 
 @dataclass(frozen=True)
@@ -33,11 +39,18 @@ class Flag:
     required: bool = False
     default: Any = None
     """What the settings class takes where the flag is not given, for the help."""
+    panel: str | None = None
+    """Under which heading the help lists it; None: Options."""
 
     @property
     def name(self) -> str:
         """A field that ends in _ has a word of Python's as its flag: class_ is --class."""
         return f"--{self.field.removesuffix('_').replace('_', '-')}"
+
+    @property
+    def word(self) -> str:
+        """What an argument is, as its name in the help says: RUN of [RUN]... and RUNS."""
+        return (self.positional or "").strip("[].").removesuffix("S")
 
     def parameter(self) -> inspect.Parameter:
         """As a parameter of a function that typer reads."""
@@ -45,7 +58,12 @@ class Flag:
         limits: dict[str, Any] = {"min": self.minimum, "max": self.maximum}
         limits = limits if self.kind in (int, float) else {}
         if self.positional:
-            mark = typer.Argument(help=self.help, metavar=self.positional, show_default=False)
+            mark = typer.Argument(
+                help=self.help,
+                metavar=self.positional,
+                show_default=False,
+                autocompletion=_COMPLETIONS.get(self.word),
+            )
         else:
             text = self.help
             if self.default not in (None, False, (), "") and not self.required:
@@ -54,7 +72,9 @@ class Flag:
             names = [self.name]
             if self.negatable:
                 names = [f"{self.name}/--no-{self.name.removeprefix('--')}"]
-            mark = typer.Option(*names, help=text, show_default=False, **limits)
+            mark = typer.Option(
+                *names, help=text, show_default=False, rich_help_panel=self.panel, **limits
+            )
         needed = self.required
         return inspect.Parameter(
             self.field,
@@ -72,12 +92,21 @@ def parameter(name: str, annotation: Any, required: bool = False) -> inspect.Par
     )
 
 
-def flags_of(cls: type[Any]) -> dict[str, Flag]:
-    """The flags of a settings class, by field."""
+def flags_of(cls: type[Any], panel: str | None = None) -> dict[str, Flag]:
+    """The flags of a settings class, by field.
+
+    `panel`: the heading of those that no `panels` of the class names, a mapping of headings to
+    fields.
+    """
     hints = typing.get_type_hints(cls, include_extras=True)
     defaults = field_defaults(cls)
+    headings = [getattr(owner, "__dict__", {}).get("panels", {}) for owner in cls.__mro__]
+    panels = {name: title for known in headings for title, names in known.items() for name in names}
     return {
-        name: _flag(name, hints[name], documentation(cls, name), defaults)
+        name: replace(
+            _flag(name, hints[name], documentation(cls, name), defaults),
+            panel=panels.get(name, panel),
+        )
         for name in hints
         if not name.startswith("_") and typing.get_origin(hints[name]) is not typing.ClassVar
     }
@@ -153,27 +182,43 @@ def command(
     flags: Iterable[Flag],
     first: Iterable[inspect.Parameter] = (),
 ) -> Callable[..., Any]:
-    """A function that typer can register: it gets what was given, by field."""
+    """A function that typer can register: it gets what was given, by field.
+
+    Every command takes --threads, and computes with so many; one that declares it also gets it.
+    """
+    flags, leading = list(flags), list(first)
+    adds_threads = "threads" not in {*(p.name for p in leading), *(f.field for f in flags)}
+    if adds_threads:
+        leading.append(parameter("threads", Threads))
 
     def called(**values: Any) -> Any:
-        return function({k: v for k, v in values.items() if v is not None and v != []})
+        given = {k: v for k, v in values.items() if v is not None and v != []}
+        threads = given.pop("threads", None) if adds_threads else given.get("threads")
+        with threads_set(threads):
+            return function(given)
 
-    leading = list(first)
     taken = {parameter.name for parameter in leading}
     flags = [flag for flag in flags if flag.field not in taken]
     arguments = [flag.parameter() for flag in flags if flag.positional]
     options = [flag.parameter() for flag in flags if not flag.positional]
     positional = [p for p in leading if _is_argument(p)]
     others = [p for p in leading if not _is_argument(p)]
+    first_ones = [p for p in others if _panel_of(p)]
+    last_ones = [p for p in others if not _panel_of(p)]
     parameters = [
         parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-        for parameter in (*positional, *arguments, *options, *others)
+        for parameter in (*positional, *arguments, *first_ones, *options, *last_ones)
     ]
     called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     called.__annotations__ = {p.name: p.annotation for p in parameters}
     called.__name__ = name.replace("-", "_")
     called.__doc__ = help_text
     return called
+
+
+def _panel_of(parameter: inspect.Parameter) -> str | None:
+    marks = typing.get_args(parameter.annotation)[1:]
+    return next((mark.rich_help_panel for mark in marks if hasattr(mark, "rich_help_panel")), None)
 
 
 def _is_argument(parameter: inspect.Parameter) -> bool:
@@ -203,11 +248,32 @@ def read_options(cls: type[Any], given: Mapping[str, Any]) -> Any:
         raise UserError(f"{name} {values.get(flag.field)}: {message}") from None
 
 
+def refuse_unknown(options: Any) -> None:
+    """Refuse runs, recipes and networks that there are not, before torch is loaded."""
+    from landmark.engine.run import Run
+
+    for flag in flags_of(type(options)).values():
+        value = getattr(options, flag.field)
+        for one in value if isinstance(value, tuple) else (value,):
+            if one is None:
+                continue
+            if flag.word == "RUN":
+                Run.open(one)
+            elif flag.field == "recipe":
+                check_recipe(one)
+            elif flag.word == "NETWORK" and not Path(one).is_dir():
+                check_network(one)
+
+
 def refuse_unfit(
-    given: Mapping[str, Any], fitting: Mapping[str, Flag], known: Mapping[str, Flag], where: str
+    given: Mapping[str, Any],
+    fitting: Mapping[str, Flag],
+    known: Mapping[str, Flag],
+    where: str,
+    hint: str = "",
 ) -> None:
     """Refuse flags that another task has and this one has not, naming those that fit."""
     for name in given:
         if name in known and name not in fitting:
             fits = ", ".join(sorted(flag.name for flag in fitting.values())) or "no options"
-            raise UserError(f"{known[name].name} does not fit {where}: it takes {fits}")
+            raise UserError(f"{known[name].name} does not fit {where}: it takes {fits}{hint}")

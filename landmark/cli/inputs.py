@@ -5,9 +5,9 @@ A line that is not text becomes a Failure in its place: the others go on.
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +34,9 @@ class Input:
 
     @property
     def files(self) -> list[Path]:
-        """The files that are read, which no output may overwrite."""
+        """The files and folders that are read, which no output may overwrite."""
         named = [path for path in (self.file, self.source, self.target) if path]
-        return [*named, *(Path(text) for text in self.arguments if os.path.isfile(text))]
+        return [*named, *(Path(text) for text in self.arguments if os.path.exists(text))]
 
     def check(self, verb: Verb) -> None:
         """Refuse ways in that do not go together, and paths that were meant for an option."""
@@ -149,22 +149,60 @@ def _entry(line: bytes, place: str, number: int) -> Entry:
 
 def _pairs(given: Input, block: int) -> Iterator[list[Entry]]:
     """Both sides from two files or a .tsv; (source, None) where only a source is given."""
-    from landmark.data.text_file import read_lines
-    from landmark.data.translation.parallel_text import read_pairs
-
-    source = str(given.source or "/dev/stdin")
-    name = "stdin" if given.source is None else source
-    if given.target or given.source is None or source.endswith(".tsv"):
-        found: Iterable[tuple[str, str | None]] = read_pairs(
-            [source], [str(given.target)] if given.target else []
-        )
+    source = given.source or Path("/dev/stdin")
+    if given.target:
+        entries = _side_by_side(source, given.target)
     else:
-        found = ((line, None) for line in read_lines(given.source))
-    numbered = enumerate(found, 1)
-    while items := [
-        Item(pair, f"{name}:{number}", number) for number, pair in islice(numbered, block)
-    ]:
-        yield list(items)
+        is_table = given.source is None or source.suffix == ".tsv"
+        entries = _columns(source, "stdin" if given.source is None else str(source), is_table)
+    found = list(islice(entries, block))
+    if not found:
+        raise UserError(f"{given.source or 'stdin'}: is empty: give at least one sentence")
+    while found:
+        yield found
+        found = list(islice(entries, block))
+
+
+def _side_by_side(source: Path, target: Path) -> Iterator[Entry]:
+    """Line by line from two files, which must have equally many."""
+    sides = [_raw_lines(source), _raw_lines(target)]
+    for number, lines in enumerate(zip_longest(*sides), 1):
+        if None in lines:
+            more = number + sum(1 for side in sides for _ in side)
+            counts = [number - 1 if line is None else more for line in lines]
+            raise UserError(
+                f"{source} has {counts[0]} lines but {target} has {counts[1]}: "
+                "they must correspond line by line"
+            )
+        pair = [
+            _entry(line, f"{path}:{number}", number)
+            for line, path in zip(lines, (source, target), strict=True)
+        ]
+        yield _joined(pair, f"{source}:{number}", number)
+
+
+def _columns(path: Path, name: str, is_table: bool) -> Iterator[Entry]:
+    """Lines of a file: a source and its translation with a tab between, or a source alone."""
+    for number, line in enumerate(_raw_lines(path), 1):
+        place = f"{name}:{number}"
+        entry = _entry(line, place, number)
+        if isinstance(entry, Failure) or not is_table:
+            yield entry if isinstance(entry, Failure) else entry._replace(value=(entry.value, None))
+            continue
+        columns = entry.value.split("\t")
+        if len(columns) == 2:
+            yield entry._replace(value=tuple(columns))
+        else:
+            reason = f"{len(columns)} tab-separated columns where a sentence and its translation"
+            yield Failure(entry, f"{place}: {reason} were expected")
+
+
+def _joined(sides: Sequence[Entry], place: str, number: int) -> Entry:
+    """Both sides of a pair as one item, or what is wrong with one of them."""
+    for side in sides:
+        if isinstance(side, Failure):
+            return Failure(Item("", place, number), side.reason)
+    return Item(tuple(side.value for side in sides if isinstance(side, Item)), place, number)
 
 
 def _images(paths: Sequence[str]) -> Iterator[list[Entry]]:

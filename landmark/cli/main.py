@@ -16,39 +16,58 @@ import typer
 
 import landmark.tasks  # noqa: F401  registers the tasks
 from landmark import __version__
-from landmark.cli import catalog, data, inspection, race
+from landmark.cli import catalog, data, inspection, race, systems
+from landmark.cli.help import App, missing
 from landmark.core.errors import UserError
-from landmark.tasks.card import CARDS
+from landmark.tasks.card import CARDS, START
+
+INSIDE, TRAIN, KEEPING = "Look inside", "Train and score", "House-keeping"
 
 
 def build_app() -> typer.Typer:
     """The command: what is written by hand, and what the tasks and figures offer."""
-    from landmark.cli import conversion, figure_command, training, verb_command
-
-    app = typer.Typer(
-        name="landmark",
-        add_completion=False,
-        pretty_exceptions_enable=False,
-        rich_markup_mode=None,
-    )
+    app = App(name="landmark", add_completion=True, pretty_exceptions_enable=False)
     app.callback(invoke_without_command=True)(about)
-    app.command("list")(catalog.list_systems)
-    app.command("show")(catalog.show)
-    app.command("recipe")(catalog.print_recipe)
-    app.command("train")(training.build_train())
-    app.command("race")(race.build_race())
-    for name, its in verb_command.offers().items():
-        app.command(name)(verb_command.build_verb(name, its))
-    for name, its in verb_command.commands().items():
-        app.command(name)(its)
-    app.command("average")(training.average)
-    app.command("export")(conversion.build_export())
-    app.add_typer(conversion.build_import(), name="import")
-    app.add_typer(figure_command.build_app(), name="figure")
-    app.add_typer(inspection.app, name="runs")
-    app.add_typer(data.app, name="data")
-    app.command("doctor")(inspection.doctor)
+    entries = _entries()
+    tasks_panels = dict.fromkeys(panel for panel, _, _ in entries)
+    order = list(dict.fromkeys([START, TRAIN, *tasks_panels, INSIDE, KEEPING]))
+    for later in (INSIDE, KEEPING):  # after those of the tasks
+        order.remove(later)
+        order.append(later)
+    for panel, name, its in sorted(entries, key=lambda entry: order.index(entry[0])):
+        if isinstance(its, typer.Typer):
+            app.add_typer(its, name=name, rich_help_panel=panel)
+        else:
+            app.command(name, rich_help_panel=panel)(its)
     return app
+
+
+def _entries() -> list[tuple[str, str, Any]]:
+    """Every command: its panel, its name, and the function or group of commands."""
+    from landmark.cli import conversion, figure_command, rate_finder, training, verb_command
+
+    own = [
+        *((panel, name, its) for name, (panel, its) in verb_command.commands().items()),
+        (START, "list", systems.list_systems),
+        (START, "train", training.build_train()),
+        (TRAIN, "recipe", catalog.print_recipe),
+        (TRAIN, "rate-finder", rate_finder.build_rate_finder()),
+        (TRAIN, "race", race.build_race()),
+        (TRAIN, "average", training.average),
+        (INSIDE, "show", catalog.show),
+        (INSIDE, "figure", figure_command.build_app()),
+        (KEEPING, "runs", inspection.app),
+        (KEEPING, "data", data.app),
+        (KEEPING, "export", conversion.build_export()),
+        (KEEPING, "import", conversion.build_import()),
+        (KEEPING, "doctor", inspection.doctor),
+    ]
+    verbs = [
+        (TRAIN if verb_command.is_evaluation(its) else its[0].panel, name, built)
+        for name, its in verb_command.offers().items()
+        for built in [verb_command.build_verb(name, its)]
+    ]
+    return [*own, *verbs]
 
 
 def about(
@@ -64,6 +83,7 @@ def about(
 _CommandLineError: Any = next(
     base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException"
 )
+_COMPLETION = "_LANDMARK_COMPLETE"
 _CHECKPOINT = re.compile(r"auto|latest|best|averaged|\d+|step-\d+")
 
 
@@ -72,6 +92,8 @@ def main(arguments: list[str] | None = None) -> None:
     for stream in (sys.stdout, sys.stderr):  # text is UTF-8 on the way in and out, in any locale
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8")
+    if _COMPLETION in os.environ:  # a shell asks what could stand here
+        _command(tuple(CARDS)).main(prog_name="landmark")
     code = run(sys.argv[1:] if arguments is None else arguments)
     if "TORCHELASTIC_RUN_ID" in os.environ:
         _exit_at_once(code)
@@ -99,7 +121,7 @@ def run(arguments: list[str]) -> int:
     except UserError as error:
         return _complain(str(error), 2)
     except _CommandLineError as error:
-        return _complain(_unfit_option(error) or error.format_message(), 2)
+        return _complain(_mistake(error), 2)
     except Terminated:
         return _complain("terminated", 143)
     except (KeyboardInterrupt, typer.Abort):
@@ -159,6 +181,18 @@ def _invoke(arguments: list[str]) -> int:
     except typer.Exit as end:
         return int(end.exit_code)
     return result if isinstance(result, int) else 0
+
+
+def _mistake(error: Any) -> str:
+    """What to say of a command line that cannot be parsed."""
+    if type(error).__name__ == "MissingParameter" and error.ctx and error.param:
+        return missing(error)
+    path = error.ctx.command_path if error.ctx else "landmark"
+    message: str = _unfit_option(error) or error.format_message()
+    if message == "Missing command.":
+        names = ", ".join(error.ctx.command.list_commands(error.ctx))
+        return f"{path.partition(' ')[2]} needs one of: {names}"
+    return message
 
 
 def _unfit_option(error: Any) -> str | None:

@@ -1,4 +1,4 @@
-"""The switch that several commands share."""
+"""The options that several commands share."""
 
 from typing import Annotated
 
@@ -7,3 +7,7 @@ import typer
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 JsonSwitch = Annotated[bool | None, typer.Option("--json", help="Print JSON.")]
 """The same where None means that it was not given."""
+
+Threads = Annotated[
+    int | None, typer.Option(min=1, help="CPU threads to compute with; default: one a core.")
+]

@@ -1,8 +1,10 @@
 """Where a verb's records go: stdout, or a file that survives interruptions."""
 
+import dataclasses
 import json
+import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Self, TextIO
 
@@ -118,14 +120,31 @@ class ResumableFile:
             sync_folder(self.path.parent)
 
 
-def refuse_overwriting(outputs: Mapping[str, Path], inputs: list[Path]) -> None:
-    """Refuse an output that is one of the files that are read, or another output."""
-    seen: dict[Path, str] = {}
+def paths_in(options: Any, without: Container[str]) -> list[Path]:
+    """The files and folders that options name, but for some fields."""
+    found: list[Path] = []
+    for field in dataclasses.fields(options):
+        value = getattr(options, field.name)
+        values = value if isinstance(value, tuple) else (value,)
+        if field.name not in without:
+            found += [Path(one) for one in values if _is_path(one)]
+    return found
+
+
+def _is_path(value: Any) -> bool:
+    return isinstance(value, Path) or (isinstance(value, str) and os.path.exists(value))
+
+
+def refuse_overwriting(outputs: Mapping[str, Path], inputs: Iterable[Path]) -> None:
+    """Refuse an output that is a file or in a folder that is read, or another output."""
+    inputs, seen = list(inputs), dict[Path, str]()
     for flag, path in outputs.items():
-        for given in inputs:
-            if path.exists() and given.exists() and path.samefile(given):
-                raise UserError(f"{flag} {path}: is the input itself: name another file")
         place = path.resolve()
+        for given in inputs if path.is_file() else []:
+            if given.is_file() and path.samefile(given):
+                raise UserError(f"{flag} {path}: is the input itself: name another file")
+            if place.is_relative_to(given.resolve()) and _is_read(place, given.resolve()):
+                raise UserError(f"{flag} {path}: is a file of the input {given}: name another")
         if place in seen:
             raise UserError(f"{flag} {path}: is written by {seen[place]}, too: name another file")
         seen[place] = flag
@@ -133,3 +152,17 @@ def refuse_overwriting(outputs: Mapping[str, Path], inputs: list[Path]) -> None:
             raise UserError(f"{flag} {path}: is a folder: name a file")
         if not place.parent.is_dir():
             raise UserError(f"{flag} {path}: there is no folder {path.parent}")
+
+
+def _is_read(place: Path, folder: Path) -> bool:
+    """Whether a file in an input folder is read; of a run's folder, only what the run needs is."""
+    from landmark.engine.run import LOCK, RECIPE, Run
+
+    if not (folder / RECIPE).is_file():
+        return True
+    from landmark.tasks.task import task_named
+
+    run = Run(folder)
+    own = task_named(str(run.read_recipe().get("task"))).prepared
+    first = place.relative_to(folder).parts[0]
+    return first in (RECIPE, LOCK, run.checkpoints.name, *own) or first.endswith(".jsonl")

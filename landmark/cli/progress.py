@@ -1,20 +1,33 @@
 """Progress of a training: a bar on a terminal, plain lines elsewhere; always on stderr."""
 
+import math
 import os
+import resource
+import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, Self
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.console import Console, RenderableType
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.progress import Progress as Bar
+from rich.text import Text
 
 from landmark.cli.outputs import Printer
 from landmark.cli.tally import Tally
+from landmark.core.threads import Disturbance
 from landmark.tasks.card import Report, Verb
 
 _QUIET_SECONDS = 5.0
+_HEIGHTS = "▁▂▃▄▅▆▇█"
+_CURVE = 30  # characters of a loss curve
 
 
 class Downloads:
@@ -48,9 +61,12 @@ def showing(verb: Verb | None = None, printer: Printer | None = None) -> Iterato
     downloads = Downloads()
     tallies: dict[str, Tally] = {}
     training: Progress | None = None
+    disturbance = Disturbance()
 
     def report(record: Mapping[str, Any]) -> None:
         nonlocal training
+        if not training and (warning := disturbance.warning()):
+            downloads.report({"kind": "note", "text": warning})
         if record["kind"] == "training":
             training = stack.enter_context(Progress(record["max_steps"]))
         elif training:
@@ -77,23 +93,15 @@ def showing(verb: Verb | None = None, printer: Printer | None = None) -> Iterato
 class Progress:
     """Shows the records that a training reports. Only the first process speaks."""
 
-    def __init__(self, max_steps: int) -> None:
+    def __init__(self, max_steps: int, console: Console | None = None) -> None:
         self.speaks = os.environ.get("RANK", "0") == "0"
-        self.console = Console(stderr=True, quiet=not self.speaks)
-        self.downloads = Downloads(self.console)
+        self.console = console or Console(stderr=True, quiet=not self.speaks)
+        self.downloads, self.disturbance = Downloads(self.console), Disturbance()
         self.max_steps = max_steps
         self.started = time.monotonic()
         self.first_step: int | None = None
-        self.bar = Bar(
-            TextColumn("step"),
-            MofNCompleteColumn(),
-            BarColumn(),
-            TextColumn("{task.fields[facts]}"),
-            TimeRemainingColumn(),
-            console=self.console,
-            disable=not self.console.is_terminal,
-        )
-        self.task = self.bar.add_task("training", total=max_steps, facts="", start=False)
+        self.bar = TrainingBar(self.console)
+        self.task = self.bar.add_task("training", total=max_steps, start=False)
 
     def __enter__(self) -> Self:
         self.bar.start()
@@ -103,13 +111,13 @@ class Progress:
         self.bar.stop()
 
     def report(self, record: Mapping[str, Any]) -> None:
+        if warning := self.disturbance.warning():
+            self.note(warning)
         kind = record["kind"]
         if kind in ("step", "train"):
             self._advance(record)
         elif kind == "valid":
-            metrics = ", ".join(f"{k} {v:.4f}" for k, v in record.items() if isinstance(v, float))
-            best = " (best so far)" if record["best"] else ""
-            self.note(f"step {record['step']}: validation {metrics}{best}")
+            self._validated(record)
         elif kind == "data":
             self.max_steps = record.get("max_steps", self.max_steps)
             self.bar.update(self.task, total=self.max_steps)
@@ -142,16 +150,82 @@ class Progress:
             self.bar.start_task(self.task)
         self.bar.update(self.task, completed=step)
         if record["kind"] == "train":
+            losses = _losses(record)
             speed = f"{record['per_second']:,.0f} {record.get('unit', 'tokens')}/s"
-            facts = f"loss {_losses(record)}, {speed}"
-            self.bar.update(self.task, facts=facts)
+            self.bar.show(record, losses, speed)
             if not self.console.is_terminal:
-                self.note(f"step {step}/{self.max_steps}: {facts}, {self._time_left(step)} left")
+                self.note(
+                    f"step {step}/{self.max_steps}: {losses}, {speed}, {self._time_left(step)} left"
+                )
+
+    def _validated(self, record: Mapping[str, Any]) -> None:
+        metrics = ", ".join(f"{k} {v:.4f}" for k, v in record.items() if isinstance(v, float))
+        weights = f" ({record['weights']})" if "weights" in record else ""
+        best = " (best so far)" if record["best"] else ""
+        self.note(f"step {record['step']}: validation{weights} {metrics}{best}")
 
     def _time_left(self, step: int) -> str:
         done = step - (self.first_step or 0)
         seconds = (time.monotonic() - self.started) / done * (self.max_steps - step)
         return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
+
+
+class TrainingBar(Bar):
+    """On a terminal: how far a training is, and below it its loss curve, speed and memory."""
+
+    def __init__(self, console: Console) -> None:
+        self.losses: list[float] = []
+        self.facts = ""
+        super().__init__(
+            TextColumn("step"),
+            MofNCompleteColumn(),
+            BarColumn(),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            console=console,
+            disable=not console.is_terminal,
+        )
+
+    def show(self, record: Mapping[str, Any], losses: str, speed: str) -> None:
+        """Draw the line below the bar anew; the curve is of the first player's loss."""
+        loss = next((v for k, v in record.items() if k == "loss" or k.endswith("_loss")), math.nan)
+        self.losses.append(loss)
+        self.facts = f"{losses}, {speed}, {_memory()}"
+
+    def get_renderables(self) -> Iterator[RenderableType]:
+        yield self.make_tasks_table(self.tasks)
+        if self.facts:
+            room = self.console.width - len(self.facts) - 1
+            curve = sparkline(self.losses, min(_CURVE, max(0, room)))
+            yield Text(f"{curve} {self.facts}".strip(), no_wrap=True, overflow="ellipsis")
+
+
+def sparkline(values: Sequence[float], width: int) -> str:
+    """A curve in one line of at most `width` characters, from its least value to its largest."""
+    count = min(width, len(values))
+    parts = [
+        values[i * len(values) // count : (i + 1) * len(values) // count] for i in range(count)
+    ]
+    means = [sum(part) / len(part) for part in parts]
+    known = [mean for mean in means if math.isfinite(mean)]
+    if not known:
+        return " " * count
+    low, span = min(known), max(known) - min(known) or 1.0
+    top = len(_HEIGHTS) - 1
+    return "".join(
+        _HEIGHTS[round((mean - low) / span * top)] if math.isfinite(mean) else " " for mean in means
+    )
+
+
+def _memory() -> str:
+    """What this process has taken at most, and what of an accelerator's memory."""
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # kilobytes; macOS says bytes
+    text = f"{most / (1e9 if sys.platform == 'darwin' else 1e6):.1f} GB"
+    torch = sys.modules.get("torch")
+    if torch and torch.cuda.is_available():
+        text += f", GPU {torch.cuda.max_memory_allocated() / 1e9:.1f} GB"
+    return text
 
 
 def _print(console: Console, text: str) -> None:
@@ -160,6 +234,10 @@ def _print(console: Console, text: str) -> None:
 
 
 def _losses(record: Mapping[str, Any]) -> str:
-    """The loss, or each player's."""
+    """The loss, or each player's; what in it validation's loss has not; and the loss without."""
     losses = {k: v for k, v in record.items() if k == "loss" or k.endswith("_loss")}
-    return ", ".join(f"{v:.3f}" if k == "loss" else f"{k[:-5]} {v:.3f}" for k, v in losses.items())
+    text = ", ".join(f"{v:.3f}" if k == "loss" else f"{k[:-5]} {v:.3f}" for k, v in losses.items())
+    if extras := record.get("loss_includes"):
+        plain = f"; cross-entropy {record['nll']:.3f}" if "nll" in record else ""
+        text += f" ({extras}{plain})"
+    return f"loss {text}"

@@ -1,6 +1,5 @@
 """`landmark race`: one problem, many methods, one protocol."""
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,8 +9,10 @@ from landmark.cli.flags import command, flags_of, parameter, read_options
 from landmark.cli.options import JsonSwitch
 from landmark.cli.outputs import Printer
 from landmark.core.errors import UserError
+from landmark.core.threads import usable_cores
 from landmark.racing.options import RaceOptions
 from landmark.tasks.card import Result
+from landmark.tasks.index import check_recipe
 
 if TYPE_CHECKING:
     from landmark.racing.entry import Entry
@@ -44,12 +45,13 @@ class HeldRace(Result):
 
 
 def _race(given: dict[str, Any]) -> int:
+    printer = Printer(bool(given.pop("as_json", False)))
+    options: RaceOptions = read_options(RaceOptions, given)
+    _check(options)
     from landmark.engine.interruption import InterruptedTraining
     from landmark.figures.descent.race import save_race
     from landmark.racing.race import default_folder
 
-    printer = Printer(bool(given.pop("as_json", False)))
-    options: RaceOptions = read_options(RaceOptions, given)
     entry = _enter(options)
     folder = options.run or default_folder(entry)
     with _Progress() as progress:
@@ -78,10 +80,24 @@ def _hold(
         methods=_words("--methods", options.methods),
         rates=_numbers("--rates", options.rates),
         seeds=options.seeds,
-        jobs=options.jobs or _cores(),
+        jobs=options.jobs or max(1, usable_cores() // options.threads),
+        threads=options.threads,
         resume=options.resume,
         report=progress.report,
     )
+
+
+def _check(options: RaceOptions) -> None:
+    """Refuse what cannot be raced, before torch is loaded."""
+    recipe = options.recipe
+    if options.problem is None:
+        if recipe is None:
+            raise UserError("race needs a recipe, as race-logistic, or --problem my_module:factory")
+        check_recipe(recipe)
+    elif recipe is not None and "=" not in recipe:
+        raise UserError(f"race --problem takes no recipe, but {recipe!r} is given: leave it out")
+    elif options.full:
+        raise UserError("--full is for races of the paper: --steps says how long this one is")
 
 
 def _enter(options: RaceOptions) -> "Entry":
@@ -89,22 +105,10 @@ def _enter(options: RaceOptions) -> "Entry":
 
     recipe, overrides = options.recipe, options.overrides
     if options.problem is None:
-        if recipe is None:
-            raise UserError("race needs a recipe, as race-logistic, or --problem my_module:factory")
+        assert recipe is not None
         return enter_recipe(recipe, overrides, full=options.full, steps=options.steps)
-    if recipe is not None and "=" not in recipe:
-        raise UserError(f"race --problem takes no recipe, but {recipe!r} is given: leave it out")
-    if options.full:
-        raise UserError("--full is for races of the paper: --steps says how long this one is")
     overrides = (recipe, *overrides) if recipe else overrides
     return enter_problem(options.problem, overrides, steps=options.steps)
-
-
-def _cores() -> int:
-    """Those that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _words(option: str, given: str | None) -> list[str] | None:

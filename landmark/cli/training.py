@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,13 +10,21 @@ from typing import Annotated, Any
 
 import typer
 
+from landmark.cli.completion import complete_recipe, complete_run
 from landmark.cli.flags import Flag, command, flags_of, read_options, refuse_unfit, union
+from landmark.cli.options import Threads
+from landmark.core.errors import UserError
 from landmark.tasks.card import CARDS, Card, resolve
+from landmark.tasks.index import check_recipe, read_index
 
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 _FIXED: dict[str, Any] = {
     "recipe": Annotated[
-        str, typer.Argument(help="A recipe's name (`landmark list`) or a YAML file.")
+        str | None,
+        typer.Argument(
+            help="A recipe's name (`landmark list`) or a YAML file.",
+            autocompletion=complete_recipe,
+        ),
     ],
     "overrides": Annotated[
         list[str] | None, typer.Argument(help="Settings to change, as model.dropout=0.2.")
@@ -38,8 +47,13 @@ _FIXED: dict[str, Any] = {
         Path | None, typer.Option(help="Begin with this run's weights and vocabulary: fine-tune.")
     ],
     "device": Annotated[str | None, typer.Option(help="cpu, cuda, …")],
+    "threads": Threads,
     "tensorboard": Annotated[
         bool | None, typer.Option("--tensorboard", help="Also write TensorBoard event files.")
+    ],
+    "wandb": Annotated[
+        bool | None,
+        typer.Option("--wandb", help="Also log to Weights & Biases; WANDB_MODE=offline: to files."),
     ],
     "profile": Annotated[
         bool | None,
@@ -50,12 +64,17 @@ _FIXED: dict[str, Any] = {
 
 def build_train() -> Any:
     """The command, with the data options of all tasks."""
-    known = union([resolve(card.data_options) for card in CARDS.values()])
+    classes = list(dict.fromkeys(resolve(card.data_options) for card in CARDS.values()))
+    union(classes)
+    known: dict[str, Flag] = {}
+    for cls in classes:
+        for name, flag in flags_of(cls, (cls.__doc__ or "").strip().removesuffix(".")).items():
+            known.setdefault(name, flag)
     first = [
         inspect.Parameter(
             name,
             _KEYWORD,
-            default=inspect.Parameter.empty if name == "recipe" else None,
+            default=None,
             annotation=annotation,
         )
         for name, annotation in _FIXED.items()
@@ -70,18 +89,20 @@ def build_train() -> Any:
 
 
 def _train(given: Mapping[str, Any], known: Mapping[str, Flag]) -> int:
-    from landmark.tasks.training import task_of_recipe
-
-    recipe: str = given["recipe"]
-    overrides = list(given.get("overrides", ()))
     data = {key: value for key, value in given.items() if key in known}
+    if "recipe" not in given:
+        raise UserError(_which_recipe([known[key] for key in data]))
+    recipe: str = given["recipe"]
+    check_recipe(recipe)
+    overrides = list(given.get("overrides", ()))
     settings: list[str] = []
     if data:
-        card = CARDS[task_of_recipe(recipe, overrides)]
+        card = CARDS[task_of(recipe, overrides)]
         settings = data_overrides(card, data, known, recipe)
     settings += overrides
-    if "device" in given:
-        settings.append(f"device={given['device']}")
+    for name in ("device", "threads"):
+        if name in given:
+            settings.append(f"{name}={given[name]}")
     if "init_from" in given:
         settings.append(f"init_from={json.dumps(str(given['init_from']))}")
     return run_training(
@@ -89,9 +110,38 @@ def _train(given: Mapping[str, Any], known: Mapping[str, Flag]) -> int:
         given.get("run"),
         settings,
         given.get("resume"),
-        bool(given.get("tensorboard")),
-        bool(given.get("profile")),
+        tensorboard=bool(given.get("tensorboard")),
+        wandb=bool(given.get("wandb")),
+        profile=bool(given.get("profile")),
     )
+
+
+def _which_recipe(data: Sequence[Flag]) -> str:
+    """What to type where no recipe is named."""
+    fitting = recipes_for(data[0]) if data else []
+    if fitting:
+        return f"train needs a recipe; for {data[0].name}: {', '.join(fitting)}"
+    return (
+        "train needs a recipe: try `landmark train transformer-embedded`; "
+        "`landmark list` shows what there is"
+    )
+
+
+def recipes_for(flag: Flag) -> list[str]:
+    """The recipes for data of one's own that are given by a flag: their summaries name it."""
+    return [
+        r.name for r in read_index().recipes.values() if re.search(rf"{flag.name}\b", r.summary)
+    ]
+
+
+def task_of(recipe: str, overrides: Sequence[str]) -> str:
+    """The task of a recipe; of a named one, without torch. Its settings are not checked yet."""
+    known, changed = read_index().recipes.get(recipe), [o for o in overrides if o[:5] == "task="]
+    if known and not changed:
+        return known.task
+    from landmark.tasks.training import task_of_recipe
+
+    return task_of_recipe(recipe, changed)
 
 
 def data_overrides(
@@ -99,7 +149,10 @@ def data_overrides(
 ) -> list[str]:
     """Data options as settings of the recipe; those of another task are refused."""
     cls = resolve(card.data_options)
-    refuse_unfit(data, flags_of(cls), known, f"{recipe}, a recipe of task {card.name!r}")
+    fitting, odd = flags_of(cls), [known[key] for key in data if key not in flags_of(cls)]
+    others = recipes_for(odd[0]) if odd else []
+    hint = f"; recipes for {odd[0].name}: {', '.join(others)}" if others else ""
+    refuse_unfit(data, fitting, known, f"{recipe}, a recipe of task {card.name!r}", hint)
     found: dict[str, Any] = read_options(cls, data).overrides()
     return [f"{key}={json.dumps(value)}" for key, value in found.items()]
 
@@ -110,6 +163,7 @@ def run_training(
     overrides: Sequence[str],
     resume: str | None = None,
     tensorboard: bool = False,
+    wandb: bool = False,
     profile: bool = False,
 ) -> int:
     """Train with progress on stderr; 0, or 128 + the number of the signal that ended it."""
@@ -128,6 +182,7 @@ def run_training(
                 resume=resume,
                 report=progress.report,
                 tensorboard=tensorboard,
+                wandb=wandb,
                 profile=profile,
             )
         except InterruptedTraining as interruption:
@@ -139,14 +194,18 @@ def run_training(
 
 
 def average(
-    run: Annotated[Path, typer.Argument(help="The run directory.")],
+    run: Annotated[
+        Path,
+        typer.Argument(metavar="RUN", help="The run directory.", autocompletion=complete_run),
+    ],
     last: Annotated[int, typer.Option(min=1, help="How many of its last checkpoints.")] = 5,
 ) -> None:
     """Average a run's last checkpoints into one, which is then used by default."""
     from landmark.engine.run import Run
-    from landmark.engine.session import average_checkpoints
 
     opened = Run.open(run)
+    from landmark.engine.session import average_checkpoints
+
     with opened.locked():
         folder = average_checkpoints(opened, last)
     print(f"averaged {min(last, len(opened.steps()))} checkpoints", file=sys.stderr)

@@ -1,16 +1,25 @@
 """The commands that the tasks offer: one a verb, for whatever task a run is of."""
 
 import dataclasses
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from landmark.cli.flags import Flag, command, flags_of, parameter, read_options, refuse_unfit, union
+from landmark.cli.completion import complete_run
+from landmark.cli.flags import (
+    Flag,
+    command,
+    flags_of,
+    parameter,
+    read_options,
+    refuse_unfit,
+    refuse_unknown,
+    union,
+)
 from landmark.cli.inputs import Entry, Input, blocks_of, count_items
-from landmark.cli.options import JsonSwitch
-from landmark.cli.outputs import Printer, ResumableFile, refuse_overwriting
+from landmark.cli.outputs import Printer, ResumableFile, paths_in, refuse_overwriting
 from landmark.core.configuration import as_values
 from landmark.core.errors import UserError
 from landmark.tasks.card import (
@@ -26,47 +35,89 @@ from landmark.tasks.card import (
     resolve,
 )
 
+_IN_AND_OUT = "Input and output"
+_OPENING = "How the run is opened"
+_EVALUATE = "Score a run on held-out data, or on yours, by the measures of its task."
+
 _RUN = parameter(
-    "run", Annotated[Path, typer.Argument(help="The run directory.", show_default=False)], True
+    "run",
+    Annotated[
+        Path,
+        typer.Argument(
+            metavar="RUN",
+            help="The run directory.",
+            show_default=False,
+            autocompletion=complete_run,
+        ),
+    ],
+    True,
 )
 _TEXTS = parameter(
     "texts",
     Annotated[
         list[str] | None,
-        typer.Argument(metavar="[TEXT]...", help="Texts; none: lines of stdin."),
+        typer.Argument(metavar="TEXT", help="Texts; none: lines of stdin."),
     ],
 )
 _IMAGES = parameter(
     "images",
-    Annotated[list[str], typer.Argument(metavar="IMAGE...", help="Images, or folders.")],
+    Annotated[list[str], typer.Argument(metavar="IMAGE", help="Images, or folders.")],
     True,
 )
 _FILE = parameter(
-    "file", Annotated[Path | None, typer.Option(help="Read this file, a text a line; -: stdin.")]
+    "file",
+    Annotated[
+        Path | None,
+        typer.Option(help="Read this file, a text a line; -: stdin.", rich_help_panel=_IN_AND_OUT),
+    ],
 )
 _SOURCE = parameter(
     "source",
     Annotated[
         Path | None,
-        typer.Option(help="Source sentences, a line each, or a .tsv with both sides; none: stdin."),
+        typer.Option(
+            help="Source sentences, a line each, or a .tsv with both sides; none: stdin.",
+            rich_help_panel=_IN_AND_OUT,
+        ),
     ],
 )
-_TARGET = parameter("target", Annotated[Path | None, typer.Option(help="Their translations.")])
+_TARGET = parameter(
+    "target",
+    Annotated[Path | None, typer.Option(help="Their translations.", rich_help_panel=_IN_AND_OUT)],
+)
 _OUTPUT = parameter(
     "output",
-    Annotated[Path | None, typer.Option(help="With --file: write here, safe from interruptions.")],
+    Annotated[
+        Path | None,
+        typer.Option(
+            help="With --file: write here, safe from interruptions.", rich_help_panel=_IN_AND_OUT
+        ),
+    ],
 )
 _RESUME = parameter(
     "resume",
-    Annotated[bool | None, typer.Option("--resume", help="With --output: go on with that file.")],
+    Annotated[
+        bool | None,
+        typer.Option(
+            "--resume", help="With --output: go on with that file.", rich_help_panel=_IN_AND_OUT
+        ),
+    ],
 )
 _STRICT = parameter(
     "strict",
     Annotated[
-        bool | None, typer.Option("--strict", help="Stop at the first input that is at fault.")
+        bool | None,
+        typer.Option(
+            "--strict",
+            help="Stop at the first input that is at fault.",
+            rich_help_panel=_IN_AND_OUT,
+        ),
     ],
 )
-_AS_JSON = parameter("as_json", JsonSwitch)
+_AS_JSON = parameter(
+    "as_json",
+    Annotated[bool | None, typer.Option("--json", help="Print JSON.", rich_help_panel=_IN_AND_OUT)],
+)
 _NAMED = 3  # inputs at fault that an error names
 _INPUTS = {
     "texts": [_TEXTS, _FILE, _STRICT],
@@ -96,10 +147,14 @@ class Offer:
     def flags(self) -> dict[str, Flag]:
         """All options that fit: the verb's, those of opening a run, and files to write."""
         products = {
-            _field(product): Flag(_field(product), Path, product.help)
+            _field(product): Flag(_field(product), Path, product.help, panel=_IN_AND_OUT)
             for product in self.verb.products
         }
-        return flags_of(self.options) | flags_of(self.open_options) | products
+        return flags_of(self.options) | flags_of(self.open_options, _OPENING) | products
+
+    @property
+    def panel(self) -> str:
+        return self.verb.panel or self.card.panel
 
 
 def _field(product: Product) -> str:
@@ -123,28 +178,37 @@ def build_verb(name: str, its: Sequence[Offer]) -> Any:
     if len(takes) > 1:
         raise TypeError(f"{name}: takes {' and '.join(sorted(takes))}: one verb takes one kind")
     (kind,) = takes
-    known = union([cls for offer in its for cls in (offer.options, offer.open_options)])
-    for offer in its:
-        known |= offer.flags()
+    union([cls for offer in its for cls in (offer.options, offer.open_options)])
+    known: dict[str, Flag] = {}
+    for flag in (flag for offer in its for flag in offer.flags().values()):
+        known.setdefault(flag.field, flag)
     leading = [_RUN, *_INPUTS[kind]]
     if kind == "texts" and "output" not in known:
         leading += [_OUTPUT, _RESUME]
     texts = list(dict.fromkeys(offer.verb.help for offer in its))
+    summary = _EVALUATE if is_evaluation(its) else its[0].verb.summary
+    if summary and len(texts) > 1:
+        texts.insert(0, summary)
     return command(
         lambda given: call_verb(name, its, known, given),
         name,
-        " ".join(texts),
+        "\n\n".join(texts),
         known.values(),
         [*leading, _AS_JSON],
     )
 
 
+def is_evaluation(its: Sequence[Offer]) -> bool:
+    """Whether it is what every task is scored by."""
+    return all(offer.verb is offer.card.evaluate for offer in its)
+
+
 def call_verb(
     name: str, its: Sequence[Offer], known: Mapping[str, Flag], given: dict[str, Any]
 ) -> None:
-    """Everything that can be refused is refused before weights are loaded."""
+    """Everything that can be refused is refused before weights, or even torch, are loaded."""
     folder: Path = given.pop("run")
-    run, config, offer = open_for(name, its, folder)
+    run, offer = open_for(name, its, folder)
     where = f"{folder}, a run of task {offer.card.name!r}"
     refuse_unfit({k: v for k, v in given.items() if k in known}, offer.flags(), known, where)
     options = read_options(offer.options, given)
@@ -158,17 +222,14 @@ def call_verb(
             given.get("target"),
         )
         read.check(offer.verb)
-    if offer.verb.check:
-        resolve(offer.verb.check)(config, options, read.is_given)
-    call = Call(offer, run, config, options, open_options, read, given)
+    call = Call(offer, run, options, open_options, read, given)
     call.check()
     call.perform()
 
 
-def open_for(name: str, its: Sequence[Offer], folder: Path) -> tuple[Any, Any, Offer]:
-    """The run, its configuration, and what its task has under a verb's name."""
+def open_for(name: str, its: Sequence[Offer], folder: Path) -> tuple[Any, Offer]:
+    """The run, and what its task has under a verb's name."""
     from landmark.engine.run import Run
-    from landmark.tasks.training import load_config
 
     run = Run.open(folder)
     task = str(run.read_recipe().get("task"))
@@ -176,7 +237,7 @@ def open_for(name: str, its: Sequence[Offer], folder: Path) -> tuple[Any, Any, O
     if offer is None:
         has = ", ".join(CARDS[task].verb_names()) if task in CARDS else "nothing"
         raise UserError(f"{folder}: is a run of task {task!r}, which has no {name}: it has {has}")
-    return run, load_config(run), offer
+    return run, offer
 
 
 @dataclasses.dataclass
@@ -185,7 +246,6 @@ class Call:
 
     offer: Offer
     run: Any
-    config: Any
     options: Any
     open_options: Any
     input: Input
@@ -214,7 +274,9 @@ class Call:
         outputs = {f"--{product.flag}": path for product, path in products.items()}
         if output:
             outputs["--output"] = output
-        refuse_overwriting(outputs, [*self.input.files, *self._option_files()])
+        opened = paths_in(self.open_options, ())
+        read = [self.run.folder, *opened, *self.input.files, *self._option_files()]
+        refuse_overwriting(outputs, read)
         for product, path in products.items():
             _check_product(product, path)
             if product.of_one and len(self.input.arguments) != 1:
@@ -226,20 +288,30 @@ class Call:
         return paths_in(self.options, written)
 
     def perform(self) -> None:
+        """Load what takes time; all that can be said without it has been said."""
         from landmark.cli.progress import showing
+        from landmark.tasks.training import load_config
 
+        config = load_config(self.run)
+        if self.verb.check:
+            resolve(self.verb.check)(config, self.options, self.input.is_given)
         as_json = bool(self.given.get("as_json"))
         printer = Printer(as_json)
         with showing(self.verb, printer) as report:
             opener = resolve(self.offer.card.open or "")
-            pipeline = opener(self.run, self.config, self.open_options, report)
+            pipeline = opener(self.run, config, self.open_options, report)
             if products := self.products():
                 self._write_products(pipeline, products, printer, report)
             elif output := self.given.get("output"):
                 printer.writes_pieces = False  # all of it goes to the file
                 made_from = self._origin(pipeline, as_json)
                 with ResumableFile(output, made_from, bool(self.given.get("resume"))) as grown:
-                    self._stream(pipeline, Printer(as_json, grown.file), report, grown)
+                    try:
+                        self._stream(pipeline, Printer(as_json, grown.file), report, grown)
+                    except KeyboardInterrupt:
+                        text = f"{output}: what is done is kept; the same command with --resume"
+                        report({"kind": "note", "text": f"{text} goes on"})
+                        raise
             else:
                 self._stream(pipeline, printer, report)
 
@@ -275,13 +347,13 @@ class Call:
                 feed.fail(record)
             else:
                 records.append(record)
-        for product, path in products.items():
+        for product, path in products.items() if records else ():
             resolve(product.write)(pipeline, records, self.options, path)
         if not any(product.replaces_output for product in products):
             for record in records:
                 printer.show(record)
         if not printer.as_json:
-            for path in products.values():
+            for path in products.values() if records else ():
                 printer.show(Written(path))
         feed.conclude(len(records))
 
@@ -373,18 +445,6 @@ class Feed:
             raise UserError("; ".join(fault.reason for fault in faults[:_NAMED]) + more)
 
 
-def paths_in(options: Any, without: Container[str]) -> list[Path]:
-    """The files that options name, but for some fields."""
-    found: list[Path] = []
-    for field in dataclasses.fields(options):
-        if field.name in without:
-            continue
-        value = getattr(options, field.name)
-        values = value if isinstance(value, tuple) else (value,)
-        found += [one for one in values if isinstance(one, Path)]
-    return found
-
-
 def _check_product(product: Product, path: Path) -> None:
     if not product.suffixes:
         from landmark.figures.figure import check_place
@@ -395,9 +455,13 @@ def _check_product(product: Product, path: Path) -> None:
         raise UserError(f"--{product.flag} {path}: name a {wanted} file")
 
 
-def commands() -> dict[str, Any]:
-    """What the tasks offer without a run."""
-    return {its.name: _build_command(its) for card in CARDS.values() for its in card.commands}
+def commands() -> dict[str, tuple[str, Any]]:
+    """What the tasks offer without a run: its panel, and the command."""
+    return {
+        its.name: (its.panel or card.panel, _build_command(its))
+        for card in CARDS.values()
+        for its in card.commands
+    }
 
 
 def _build_command(its: Verb) -> Any:
@@ -409,6 +473,7 @@ def _build_command(its: Verb) -> Any:
 
         printer = Printer(bool(given.pop("as_json", False)))
         options = read_options(cls, given)
+        refuse_unknown(options)
         with showing(its, printer) as report:
             try:
                 for record in resolve(its.run)(options, report):

@@ -6,6 +6,7 @@ line (or the override) it came from, and the nearest key that exists.
 
 import copy
 import dataclasses
+import difflib
 import hashlib
 import json
 import types
@@ -23,6 +24,15 @@ from landmark.core.registry import nearest
 
 Settings = TypeVar("Settings")
 _END = "...\n"  # how PyYAML closes a document of one scalar
+_SUGGESTED = 3  # places of a key that an error names
+_USUAL_NAMES = {
+    "lr": ("rate",),
+    "learning_rate": ("rate",),
+    "batch_size": ("size", "tokens", "streams"),
+    "num_epochs": ("epochs",),
+    "num_workers": ("workers",),
+}
+"""What other libraries call some settings."""
 _STRICT = ConfigDict(extra="forbid", use_attribute_docstrings=True, validate_default=True)
 
 
@@ -126,8 +136,7 @@ def _explain(cls: type, error: ValidationError, origin: Provenance) -> str:
     keys, owner = _locate(cls, [str(part) for part in fault["loc"]])
     path = ".".join(keys)
     if fault["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
-        names = [field.name for field in dataclasses.fields(owner)] if owner else []
-        what = f"unknown key {path!r}: {nearest(keys[-1], names)}"
+        what = f"unknown key {path!r}: {_suggest(cls, owner, keys)}"
     elif fault["type"] == "union_tag_invalid":
         context = fault["ctx"]
         key = str(context["discriminator"]).strip("'")
@@ -145,6 +154,33 @@ def _explain(cls: type, error: ValidationError, origin: Provenance) -> str:
     return f"{origin.of(path)}: {what}{more}"
 
 
+def _suggest(cls: type, owner: type | None, keys: Sequence[str]) -> str:
+    """What an unknown key was meant to be: of that name in another section, or close to it."""
+    leaf, names = keys[-1], [field.name for field in dataclasses.fields(owner)] if owner else []
+    places: dict[str, list[str]] = {}
+    for path in setting_paths(cls):
+        if path != ".".join(keys):  # of another kind, where a field may be of several
+            places.setdefault(path.rpartition(".")[2], []).append(path)
+    for name in (leaf, *_USUAL_NAMES.get(leaf, ())):
+        if 0 < len(places.get(name, ())) <= _SUGGESTED:
+            return f"did you mean {' or '.join(places[name])}?"
+    if not difflib.get_close_matches(leaf, names, n=1, cutoff=0.5):
+        close = difflib.get_close_matches(leaf, places, n=1, cutoff=0.8)
+        if close and len(places[close[0]]) <= _SUGGESTED:
+            return f"did you mean {' or '.join(places[close[0]])}?"
+    return nearest(leaf, names)
+
+
+def setting_paths(cls: type) -> list[str]:
+    """Every dotted key of a settings class, those of all kinds that a field may be of."""
+    paths: dict[str, None] = {}
+    for field in dataclasses.fields(cls):
+        paths[field.name] = None
+        for choice in inner_settings(cls, field.name).values():
+            paths |= dict.fromkeys(f"{field.name}.{inner}" for inner in setting_paths(choice))
+    return list(paths)
+
+
 def _locate(cls: type, parts: Sequence[str]) -> tuple[list[str], type | None]:
     """The keys of a fault's place, and the settings class that the last of them stands in.
 
@@ -156,7 +192,7 @@ def _locate(cls: type, parts: Sequence[str]) -> tuple[list[str], type | None]:
     while rest:
         keys.append(rest.pop(0))
         if rest:
-            choices = _inner_settings(owner, keys[-1]) if owner else {}
+            choices = inner_settings(owner, keys[-1]) if owner else {}
             if len(choices) > 1 and rest[0] in choices:
                 owner = choices[rest.pop(0)]
             else:
@@ -164,7 +200,7 @@ def _locate(cls: type, parts: Sequence[str]) -> tuple[list[str], type | None]:
     return keys, owner
 
 
-def _inner_settings(cls: type, field: str) -> dict[str, type]:
+def inner_settings(cls: type, field: str) -> dict[str, type]:
     """The settings classes that a field may hold, by tag: what the key that decides is in each."""
     annotation = typing.get_type_hints(cls, include_extras=True).get(field)
     marks = getattr(annotation, "__metadata__", ())

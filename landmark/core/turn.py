@@ -35,6 +35,11 @@ class Objective(ABC):
     unit: str = "tokens"
     """What a turn's weight counts, for messages."""
 
+    @property
+    def loss_includes(self) -> str:
+        """What the training loss has and validation's loss has not, for messages; "": nothing."""
+        return ""
+
     @abstractmethod
     def turns(self, batch: Any, step: int) -> Iterator[Turn]:
         """One turn after another; each sees the weights that the turn before it updated."""

@@ -21,6 +21,27 @@ def even_batches(count: int, size: int, seed: int, epoch: int, shuffle: bool) ->
     return np.array_split(order, math.ceil(count / size))
 
 
+def balanced_order(labels: NDArray[np.int64], seed: int, epoch: int) -> NDArray[np.int64]:
+    """As many images as there are, every class as often as the others, in random order.
+
+    All images of a class come before one of them comes again: then it has its number plus that of
+    all images, the third time twice that, and so on.
+    """
+    random, count = generator(seed, epoch), len(labels)
+    classes = random.permutation(np.unique(labels))
+    chosen = []
+    for place, label in enumerate(classes):
+        members = np.flatnonzero(labels == label)
+        wanted = count // len(classes) + (place < count % len(classes))
+        rounds = [
+            random.permutation(members) + again * count
+            for again in range(-(-wanted // len(members)))
+        ]
+        chosen.append(np.concatenate(rounds)[:wanted])
+    order: NDArray[np.int64] = random.permutation(np.concatenate(chosen))
+    return order
+
+
 def like_length_batches(
     cost: NDArray[np.int64],
     budget: int,

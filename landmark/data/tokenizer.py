@@ -153,6 +153,10 @@ class SubwordTokenizer:
         texts = self.backend.decode_batch([list(row) for row in numbers], skip_special_tokens=True)
         return [text.removeprefix(" ") for text in texts]
 
+    def decode_sources(self, numbers: Sequence[Sequence[int]]) -> list[str]:
+        """The same of numbers in the source language, which here shares the vocabulary."""
+        return self.decode(numbers)
+
     def pieces(self, numbers: Sequence[int]) -> list[str]:
         """Each token as readable text of its own, for figures."""
         return [self.backend.decode([number], skip_special_tokens=False) for number in numbers]

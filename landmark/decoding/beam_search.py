@@ -11,6 +11,7 @@ from pydantic import Field
 from torch import Tensor
 
 from landmark.core.configuration import settings
+from landmark.decoding.blocking import Blocking
 from landmark.decoding.extension import Extensions, keep_in_place, likeliest
 from landmark.decoding.prefix import Prefixes
 from landmark.decoding.speaker import Hypothesis, Speaker, SpeakerState, penalize
@@ -76,6 +77,7 @@ def beam_search(
     device: torch.device | None = None,
     prefixes: Prefixes | None = None,
     guide: Guide | None = None,
+    blocking: Blocking | None = None,
 ) -> list[list[Hypothesis]]:
     """Hypotheses of each sentence, best first: up to `beam`. The state has `beam` rows a sentence.
 
@@ -94,7 +96,10 @@ def beam_search(
     while len(totals):
         length += 1
         log_probabilities = speaker.step(tokens, state).log_softmax(-1)
-        extensions = guide.extend(totals, log_probabilities, length)
+        allowed = log_probabilities
+        if blocking:
+            allowed = blocking.apply(allowed, said.flatten(0, 1), length - 1, end)
+        extensions = guide.extend(totals, allowed, length)
         if prefixes and (forced := prefixes.at(length, found.active)):
             extensions = _force(extensions, *forced, totals, log_probabilities)
         ended = extensions.words == end

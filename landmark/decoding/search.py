@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import torch
 
 from landmark.decoding.beam_search import beam_search
+from landmark.decoding.blocking import Blocking
 from landmark.decoding.constraints import PhraseGuide, beam_width
 from landmark.decoding.prefix import Prefixes
 from landmark.decoding.request import Request
@@ -37,14 +38,19 @@ class Search:
     device: torch.device | None = None
 
     def best(
-        self, state: SpeakerState, requests: Sequence[Request], rows: int, length_penalty: float
+        self,
+        state: SpeakerState,
+        requests: Sequence[Request],
+        rows: int,
+        length_penalty: float,
+        blocking: Blocking | None = None,
     ) -> list[list[Hypothesis]]:
         """Up to `rows` hypotheses of each request, best first; 1 is greedy.
 
         The state has `rows` rows a request. Requests with phrases need a batch of their own.
         """
         if rows == 1:
-            greedy = self._speak(state, requests, choose_greedily, length_penalty)
+            greedy = self._speak(state, requests, choose_greedily, length_penalty, blocking)
             return [[hypothesis] for hypothesis in greedy]
         limits = [request.limit for request in requests]
         guide = None
@@ -63,6 +69,7 @@ class Search:
             self.device,
             self._prefixes(requests),
             guide,
+            blocking,
         )
 
     def draw(
@@ -73,6 +80,7 @@ class Search:
         draws: int,
         sampling: SamplingConfig,
         length_penalty: float,
+        blocking: Blocking | None = None,
     ) -> list[list[Hypothesis]]:
         """Draws of each request, best score first, from random numbers of its own seed.
 
@@ -82,7 +90,7 @@ class Search:
             raise ValueError("phrases are honoured by search, not by sampling")
         uniform = self._uniform(requests, draws, seeds)
         repeated = [request for request in requests for _ in range(draws)]
-        drawn = self._speak(state, repeated, sampler(sampling, uniform), length_penalty)
+        drawn = self._speak(state, repeated, sampler(sampling, uniform), length_penalty, blocking)
         return [
             sorted(drawn[first : first + draws], key=lambda hypothesis: -hypothesis.score)
             for first in range(0, len(drawn), draws)
@@ -94,6 +102,7 @@ class Search:
         requests: Sequence[Request],
         choose: Chooser,
         length_penalty: float,
+        blocking: Blocking | None,
     ) -> list[Hypothesis]:
         return decode_stepwise(
             self.speaker,
@@ -105,6 +114,7 @@ class Search:
             length_penalty,
             self.device,
             self._prefixes(requests),
+            blocking,
         )
 
     def _prefixes(self, requests: Sequence[Request]) -> Prefixes | None:

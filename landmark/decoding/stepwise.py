@@ -8,6 +8,7 @@ from pydantic import Field
 from torch import Tensor
 
 from landmark.core.configuration import settings
+from landmark.decoding.blocking import Blocking
 from landmark.decoding.extension import keep_in_place
 from landmark.decoding.prefix import Prefixes
 from landmark.decoding.speaker import Hypothesis, Speaker, SpeakerState, penalize
@@ -91,6 +92,7 @@ def decode_stepwise(
     length_penalty: float = 0.0,
     device: torch.device | None = None,
     prefixes: Prefixes | None = None,
+    blocking: Blocking | None = None,
 ) -> list[Hypothesis]:
     """Speak each sentence to its end token or its limit; finished ones leave the batch."""
     count = len(max_lengths)
@@ -103,7 +105,10 @@ def decode_stepwise(
     while len(active):
         length += 1
         log_probabilities = speaker.step(tokens, state).log_softmax(-1)
-        tokens = choose(log_probabilities, active, length)
+        allowed = log_probabilities
+        if blocking:
+            allowed = blocking.apply(allowed, said[active, : length - 1], length - 1, end)
+        tokens = choose(allowed, active, length)
         if prefixes and (forced := prefixes.at(length, active)):
             tokens = torch.where(forced[1], forced[0], tokens)
         totals[active] += log_probabilities.gather(1, tokens[:, None])[:, 0].double()

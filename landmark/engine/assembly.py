@@ -1,7 +1,8 @@
 """The parts of one training, put together by a task and handed to the trainer."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from landmark.core.turn import Objective
 from landmark.data.loader import Loader
@@ -31,3 +32,5 @@ class Assembly:
     source: Source
     validation: Loader | None = None
     evaluator: Evaluator | None = None
+    remarks: Callable[[], Iterable[Mapping[str, Any]]] | None = None
+    """Records to report after each validation: samples of what the evaluator has made."""

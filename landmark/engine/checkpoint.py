@@ -3,7 +3,8 @@
 A checkpoint is a folder that appears by one rename, after everything in it was flushed to the
 disk, and goes by one. The manifest carries a digest of itself too, so a flipped bit anywhere is
 noticed on reading. There is no pickle. What a kill leaves behind is named `.NAME.partial` (to be
-cleared) or `.NAME.replaced` (to be put back where NAME is missing).
+cleared) or `.NAME.replaced` (to be put back where NAME is missing). torch is imported where it is
+used, so that a run's folder can be looked at without it.
 """
 
 import hashlib
@@ -12,13 +13,7 @@ import shutil
 from collections.abc import Callable, Mapping
 from itertools import chain
 from pathlib import Path
-from typing import Any
-
-import torch
-from safetensors import SafetensorError
-from safetensors.torch import load as parse_tensors
-from safetensors.torch import save as serialize_tensors
-from torch import Tensor, nn
+from typing import TYPE_CHECKING, Any
 
 from landmark.core.errors import DamagedError, UserError
 from landmark.core.storage import (
@@ -32,6 +27,9 @@ from landmark.core.storage import (
     write_durably,
 )
 
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
 MANIFEST = "manifest.json"
 FORMAT = 1
 _REMEDY = "use another (--checkpoint, or --resume STEP)"
@@ -39,9 +37,11 @@ _NUMBERED = re.compile(r"(?:step|averaged)-(\d+)")
 
 
 def save_checkpoint(
-    folder: Path, files: Mapping[str, Mapping[str, Tensor]], facts: Mapping[str, Any]
+    folder: Path, files: Mapping[str, Mapping[str, "Tensor"]], facts: Mapping[str, Any]
 ) -> None:
     """Write tensors (a mapping for each file name) and facts as the checkpoint `folder`."""
+    from safetensors.torch import save as serialize_tensors
+
     partial = beside(folder, "partial")
     try:
         shutil.rmtree(partial, ignore_errors=True)
@@ -112,8 +112,11 @@ def read_facts(folder: Path) -> dict[str, Any]:
     return facts
 
 
-def load_tensors(folder: Path, name: str) -> dict[str, Tensor]:
+def load_tensors(folder: Path, name: str) -> dict[str, "Tensor"]:
     """One file of a checkpoint, after checking its bytes against the manifest."""
+    from safetensors import SafetensorError
+    from safetensors.torch import load as parse_tensors
+
     expected = _read_manifest(folder)["files"].get(name)
     if expected is None:
         raise DamagedError(f"{folder / MANIFEST}: lists no {name}: {_REMEDY}")
@@ -146,20 +149,21 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     return body
 
 
-def unique_tensors(module: nn.Module) -> dict[str, Tensor]:
+def unique_tensors(module: "nn.Module") -> dict[str, "Tensor"]:
     """A module's state with each shared tensor once, under its first name."""
     first = {name for name, _ in chain(module.named_parameters(), module.named_buffers())}
     return {name: tensor for name, tensor in module.state_dict().items() if name in first}
 
 
-@torch.no_grad()
 def load_module(
-    module: nn.Module,
-    tensors: Mapping[str, Tensor],
+    module: "nn.Module",
+    tensors: Mapping[str, "Tensor"],
     where: Path,
-    lay_out: Callable[[Tensor, Tensor], Tensor] = lambda tensor, parameter: tensor,
+    lay_out: "Callable[[Tensor, Tensor], Tensor]" = lambda tensor, parameter: tensor,
 ) -> None:
     """Copy saved tensors into a module, laid out as it is; each must be there, in its shape."""
+    import torch
+
     own = unique_tensors(module)
     odd = sorted(own.keys() ^ tensors.keys())
     if odd:
@@ -172,4 +176,5 @@ def load_module(
                 f"{where}: {name} has shape {tuple(tensors[name].shape)}, "
                 f"but the model wants {tuple(tensor.shape)}"
             )
-        tensor.copy_(lay_out(tensors[name], tensor))
+        with torch.no_grad():
+            tensor.copy_(lay_out(tensors[name], tensor))

@@ -33,6 +33,8 @@ POINTERS = ("averaged", "best", "latest")
 LOG_BYTES = 16 << 20
 """A log that has grown to this size is put aside as the next log-000001.jsonl."""
 _TAIL_BYTES = 1 << 16
+_AT_THE_END = ("average", "end")
+"""Kinds of records that follow the last update."""
 _DIGEST = b"# sha256: "
 _STEP = re.compile(r"step-(\d{6,})")
 _NUMBERED = re.compile(r"(?:step|averaged)-(\d{6,})")
@@ -128,6 +130,15 @@ class Run:
             except OSError as error:
                 raise storage_error(folder, error) from None
 
+    def is_training(self) -> bool:
+        """Whether a process on this machine trains it now; looking never gets in its way."""
+        try:
+            inode = (self.folder / LOCK).stat().st_ino
+            held = Path("/proc/locks").read_text(encoding="ascii")
+        except OSError:  # no lock, or no such list on this system
+            return False
+        return any(line.split()[-3].endswith(f":{inode}") for line in held.splitlines())
+
     # The log: one JSON record a line, each with a `kind` and, if it belongs to one, a `step`.
 
     def append_log(self, record: Mapping[str, Any]) -> None:
@@ -160,10 +171,10 @@ class Run:
         return [record for path in self._log_files() for record in _records(path.read_bytes())]
 
     def rewind_log(self, step: int) -> None:
-        """Forget what was logged after `step`, and any end: a resumed run will log it again."""
+        """Forget what was logged after `step` or at the end: a resumed run logs it again."""
         for path in reversed(self._log_files()):
             content = path.read_bytes()
-            records = [record for record in _records(content) if record["kind"] != "end"]
+            records = [record for record in _records(content) if record["kind"] not in _AT_THE_END]
             kept = [record for record in records if record.get("step", 0) <= step]
             text = "".join(json.dumps(record) + "\n" for record in kept).encode()
             if text and text == content:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -22,7 +22,7 @@ from landmark.engine.checkpoint import (
     unique_tensors,
 )
 from landmark.engine.interruption import InterruptedTraining, signals_told
-from landmark.engine.observation import EventFiles, StepProfiler
+from landmark.engine.observation import EventFiles, StepProfiler, WandbRun
 from landmark.engine.run import Run
 from landmark.engine.settings import TrainerConfig
 from landmark.engine.state import TrainingState
@@ -87,6 +87,7 @@ class Session:
         self.run, self.trainer = run, trainer
         self.save_seconds, self.last_save = save_seconds, 0.0
         self.watchers: list[Report] = [report]
+        self.watching = ExitStack()
         self.signal: int | None = None
         self.saved_step: int | None = None
         self.stopgap: int | None = None
@@ -103,10 +104,21 @@ class Session:
     def add_tensorboard(self) -> None:
         """Also write the log as event files that TensorBoard shows."""
         if distributed.is_main():
-            self.watchers.append(EventFiles(self.run.folder / "tensorboard"))
+            files = EventFiles(self.run.folder / "tensorboard")
+            self.watchers.append(self.watching.enter_context(files))
+
+    def add_wandb(self, config: Mapping[str, Any]) -> None:
+        """Also send the log to Weights & Biases, with the run's configuration."""
+        if distributed.is_main():
+            run = WandbRun(self.run.folder, config)
+            self.watchers.append(self.watching.enter_context(run))
 
     def train(self, profile: bool = False) -> None:
         """From wherever the trainer stands to the end, saving on the way."""
+        with self.watching:
+            self._train(profile)
+
+    def _train(self, profile: bool) -> None:
         config, self.last_save = self.trainer.config, time.monotonic()
         profiler = StepProfiler(self.run.folder) if profile and distributed.is_main() else None
         steps = closing(self.trainer.fit())

@@ -17,6 +17,8 @@ class TrainingState:
     best: float = math.inf
     best_step: int = 0
     stale: int = 0
+    costs: list[float] = field(default_factory=list)
+    """The monitored metric of every validation, lower is better: what a plateau is seen by."""
     validating: bool = False
     """Whether the validation of this step was cut off, to be done when training goes on."""
     skipped: dict[str, int] = field(default_factory=dict)
@@ -44,6 +46,7 @@ class TrainingState:
 
     def judge(self, value: float) -> bool:
         """Whether a validation is the best so far (lower is better); counts those that are not."""
+        self.costs.append(value)
         improved = value < self.best
         if improved:
             self.best, self.best_step, self.stale = value, self.step, 0
@@ -75,6 +78,7 @@ class TrainingState:
             "best": None if math.isinf(self.best) else self.best,
             "best_step": self.best_step,
             "stale": self.stale,
+            "costs": list(self.costs),
             "validating": self.validating,
             "skipped": self.skipped,
             "usual": {player: asdict(usual) for player, usual in self.usual.items()},
@@ -87,6 +91,7 @@ class TrainingState:
         self.step, self.place = facts["step"], Place(*facts["place"])
         self.best = math.inf if facts["best"] is None else facts["best"]
         self.best_step, self.stale = facts["best_step"], facts["stale"]
+        self.costs = list(facts.get("costs", ()))  # older checkpoints have none
         self.validating, self.skipped = facts["validating"], facts["skipped"]
         self.usual = {player: Usual(**usual) for player, usual in facts["usual"].items()}
         self.seconds = facts["seconds"]

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from landmark.core.errors import TrainingError
+from landmark.core.errors import TrainingError, UserError
 from landmark.core.runtime import autocast, derive_seed
 from landmark.core.turn import Turn
 from landmark.data.batch import Batch, origin_of
@@ -48,6 +48,10 @@ class Trainer:
         self.scaler = torch.amp.GradScaler(device.type, enabled=config.precision == "fp16")
         self.state = TrainingState()
         self.stopping: Callable[[], object] = lambda: False
+        if not self.validates and any(one.plateau for one in self.optimizers.values()):
+            raise UserError(
+                "schedule.name=plateau goes by validations, and this training has none: take cosine"
+            )
 
     def fit(self) -> Generator[TrainingState, None, None]:
         """Train to the end, handing over after every update: a caller saves, shows or stops."""
@@ -152,7 +156,7 @@ class Trainer:
         if limit := self.config.clip_value:
             for gradient in gradients:
                 gradient.clamp_(-limit, limit)
-        rate = optimizer.set_rate(step)
+        rate = optimizer.set_rate(step, self.state.costs)
         closure = [Repetition(optimizer, turns, sums)] if optimizer.evaluates_again else []
         self.scaler.step(optimizer.torch, *closure)
         self.scaler.update()
@@ -180,8 +184,10 @@ class Trainer:
 
     def _log(self) -> None:
         if self._due(self.config.log_every):
-            place = {"epoch": self.state.place.epoch, "unit": self.objective.unit}
-            self.report({"kind": "train", **self.state.summary(), **place})
+            facts = {"epoch": self.state.place.epoch, "unit": self.objective.unit}
+            if extras := self.objective.loss_includes:
+                facts["loss_includes"] = extras
+            self.report({"kind": "train", **self.state.summary(), **facts})
             self.state.start_window()
         else:
             self.report({"kind": "step", "step": self.state.step})
@@ -211,7 +217,10 @@ class Trainer:
                 f"trainer.monitor is {config.monitor!r}, but validation gives {', '.join(metrics)}"
             )
         improved = state.judge(self.cost(metrics))
-        self.report({"kind": "valid", "step": state.step, **metrics, "best": improved})
+        record = {"kind": "valid", "step": state.step, **metrics, "best": improved}
+        self.report(record | ({"weights": "moving average"} if self.average else {}))
+        for remark in self.assembly.remarks() if self.assembly.remarks else ():
+            self.report(remark)
 
     def cost(self, metrics: Mapping[str, float]) -> float:
         """The monitored metric, turned so that lower is better."""

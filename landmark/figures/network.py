@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 import torch
 
+from landmark.core.errors import UserError
 from landmark.models.image import ImageNetwork, ImageNetworkConfig
 from landmark.probes.anatomy import Anatomy, dissect
 from landmark.tasks.catalog import (
@@ -25,6 +27,13 @@ class CountedLayer:
     output: str
     parameters: int
     macs: int
+
+
+class Stage(NamedTuple):
+    """A part of an image network that fine-tuning can freeze; the last is the head."""
+
+    name: str
+    parameters: int
 
 
 @dataclass(frozen=True)
@@ -71,6 +80,20 @@ def count_network(name: str) -> CountedNetwork:
         module = network.build()
         anatomy = dissect(module, network.compute, network.auxiliary)
     return CountedNetwork(network, system_of(name), anatomy, _counted_for(module))
+
+
+def stages_of(name: str) -> list[Stage]:
+    """The stages of an image network from below, and its head."""
+    load_catalog()
+    with torch.device("meta"):
+        module = NETWORKS[name].build()
+    if not isinstance(module, ImageNetwork):
+        raise UserError(f"{name}: only image networks have stages to freeze")
+    parts = {**module.named_stages(), module.head: module.get_submodule(module.head)}
+    return [
+        Stage(part, sum(weight.numel() for weight in stage.parameters()))
+        for part, stage in parts.items()
+    ]
 
 
 def count_reported() -> list[CountedNetwork]:

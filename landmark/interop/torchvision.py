@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from landmark.data.images.decoding import Interpolation
 from landmark.interop.image_network import (
     HALVES,
     Family,
@@ -57,6 +58,11 @@ class PublishedWeights:
     digest: str
     """What the SHA-256 of the file begins with."""
 
+    @property
+    def interpolation(self) -> Interpolation:
+        """How images are resized: of the SWAG weights bicubically."""
+        return "bicubic" if "SWAG" in self.name else "bilinear"
+
 
 WEIGHTS: dict[str, tuple[PublishedWeights, ...]] = {
     "alexnet-one-tower": (PublishedWeights("IMAGENET1K_V1", 256, 224, "7be5be79"),),
@@ -101,7 +107,7 @@ WEIGHTS: dict[str, tuple[PublishedWeights, ...]] = {
         PublishedWeights("IMAGENET1K_SWAG_LINEAR_V1", 224, 224, "c1eb923e"),
     ),
 }
-"""Of each network of ours; the SWAG weights' images are resized bicubically there."""
+"""Of each network of ours."""
 
 
 def read_torchvision(state: State, where: Path, wanted: str | None = None) -> Recognised:

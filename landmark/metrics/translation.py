@@ -90,6 +90,12 @@ def score_translations(
     return [*scores, _exact_match(same, len(references), resamples)]
 
 
+def bleu(hypotheses: Sequence[str], references: Sequence[str], tokenized: bool = False) -> float:
+    """BLEU alone, in percent."""
+    metric = _metrics(tokenized)["BLEU"]
+    return float(metric.corpus_score(list(hypotheses), [list(references)]).score)
+
+
 def score_by_length(
     sources: Sequence[str],
     hypotheses: Sequence[str],

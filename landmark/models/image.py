@@ -49,6 +49,11 @@ class ImageNetwork(nn.Module):
     def stages(self) -> list[nn.Module]:
         """Its parts from below, for freezing and for rates that differ; all but the head."""
 
+    def named_stages(self) -> dict[str, nn.Module]:
+        """The stages by name, from below."""
+        names = {id(module): name for name, module in self.named_modules()}
+        return {names[id(stage)]: stage for stage in self.stages()}
+
     @classmethod
     def smallest(cls, config: ImageNetworkConfig) -> int:
         """The fewest pixels a side of an image that comes through."""

@@ -5,15 +5,16 @@ Label smoothing: Szegedy et al. 2016, arXiv 1512.00567. Mixed images (Zhang et a
 1409.4842) learn the same, each by its network's weight.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Annotated
 
 import torch
-from pydantic import Field
+from pydantic import Field, model_validator
 from torch import Tensor, nn
 from torch.nn import functional
 
 from landmark.core.configuration import settings
+from landmark.core.errors import UserError
 from landmark.core.turn import Objective, Turn
 from landmark.data.batch import ImageBatch
 from landmark.metrics.classification import TOP, count_top
@@ -26,38 +27,90 @@ class ClassificationConfig:
 
     label_smoothing: Annotated[float, Field(ge=0, lt=1)] = 0.0
     """Share of a class's probability to spread over all of them."""
+    class_weights: tuple[float, ...] | str | None = None
+    """How much the images of each class count: balanced (a rare class as much as a frequent one) or
+    a list, in the order of the classes' names; null: all alike."""
+
+    @model_validator(mode="after")
+    def _weights_are_positive(self) -> "ClassificationConfig":
+        weights = self.class_weights
+        if isinstance(weights, str) and weights != "balanced":
+            raise ValueError(f"class_weights: balanced, or a list of numbers, not {weights!r}")
+        if isinstance(weights, tuple) and not all(weight > 0 for weight in weights):
+            raise ValueError("class_weights are above 0")
+        return self
+
+
+def weigh_classes(
+    config: ClassificationConfig, labels: Tensor, names: Sequence[str]
+) -> Tensor | None:
+    """The weight of each class, by the labels of training; None where all count alike.
+
+    Balanced, a class with n of N images counts N / (n * classes), one without images 1.
+    """
+    if config.class_weights is None:
+        return None
+    if not isinstance(config.class_weights, str):
+        if len(config.class_weights) != len(names):
+            raise UserError(
+                f"objective.class_weights: {len(config.class_weights)} weights for {len(names)} "
+                f"classes: {', '.join(names[:6])}{', …' if len(names) > 6 else ''}"
+            )
+        return torch.tensor(config.class_weights)
+    counts = torch.bincount(labels, minlength=len(names))
+    balanced = len(labels) / (counts.clamp(min=1) * int((counts > 0).sum()))
+    return torch.where(counts > 0, balanced, 1.0)
 
 
 class ClassificationObjective(Objective):
     """One player, one turn a batch; losses are summed over images.
 
     `frozen` parts stay as they are: their batch norms, too, use what they have measured before.
+    `class_weights` (K,): how much each class's images count, in the loss and in training's
+    accuracy; validation counts all images alike.
     """
 
     unit = "images"
 
     def __init__(
-        self, model: ImageNetwork, config: ClassificationConfig, frozen: Sequence[nn.Module] = ()
+        self,
+        model: ImageNetwork,
+        config: ClassificationConfig,
+        frozen: Sequence[nn.Module] = (),
+        class_weights: Tensor | None = None,
     ) -> None:
         self.model, self.config, self.frozen = model, config, frozen
+        self.class_weights = class_weights
         self.players = {"model": model}
+        self._extras: set[str] = set()
+
+    @property
+    def loss_includes(self) -> str:
+        smoothing = self.config.label_smoothing
+        parts = [f"label smoothing {smoothing:g}"] * bool(smoothing)
+        parts += ["class weights"] * (self.class_weights is not None)
+        return ", ".join([*parts, *sorted(self._extras)])
 
     def turns(self, batch: ImageBatch, step: int) -> Iterator[Turn]:
         for part in self.frozen:
             part.eval()
         loss, scores = self._classify(batch)
-        right = float((scores.argmax(1) == batch.labels).sum())
+        is_right, weights = scores.argmax(1) == batch.labels, self._weights(batch.labels)
         yield Turn(
             "model",
             loss,
-            float(len(batch.labels)),
-            {"accuracy": right},
+            self._weight(batch),
+            {"accuracy": float((is_right * weights).sum())},
             again=lambda: self._classify(batch)[0],
         )
 
     def _classify(self, batch: ImageBatch) -> tuple[Tensor, Tensor]:
         """The loss, auxiliary heads' included, and the scores. (B, K)"""
         first, *others = self.model.scores(in_layout(batch.images))
+        if others:
+            self._extras.add("auxiliary classifiers")
+        if batch.partners is not None:
+            self._extras.add("mixed images")
         loss = self._loss(first, batch)
         for auxiliary in others:
             loss = loss + self.model.auxiliary_weight * self._loss(auxiliary, batch)
@@ -65,17 +118,34 @@ class ClassificationObjective(Objective):
 
     def _loss(self, scores: Tensor, batch: ImageBatch) -> Tensor:
         """The sum over images. (B, K)"""
-        smoothing = self.config.label_smoothing
 
         def losses(labels: Tensor) -> Tensor:
             return functional.cross_entropy(
-                scores.float(), labels, reduction="none", label_smoothing=smoothing
+                scores.float(),
+                labels,
+                self.class_weights,
+                reduction="none",
+                label_smoothing=self.config.label_smoothing,
             )
 
-        own = losses(batch.labels)
+        return self._mixed(losses, batch).sum()
+
+    def _weight(self, batch: ImageBatch) -> float:
+        """What the sum of losses is divided by, as torch divides it."""
+        if self.class_weights is None:
+            return float(len(batch.labels))
+        return float(self._mixed(self._weights, batch).sum())
+
+    def _weights(self, labels: Tensor) -> Tensor:
+        """How much an image of each class counts. (B,) -> (B,)"""
+        return torch.ones_like(labels) if self.class_weights is None else self.class_weights[labels]
+
+    def _mixed(self, values: Callable[[Tensor], Tensor], batch: ImageBatch) -> Tensor:
+        """What `values` says of the classes of images; of mixed ones, of both by their shares."""
+        own = values(batch.labels)
         if batch.partners is None or batch.shares is None:
-            return own.sum()
-        return (batch.shares * own + (1 - batch.shares) * losses(batch.partners)).sum()
+            return own
+        return batch.shares * own + (1 - batch.shares) * values(batch.partners)
 
     @torch.no_grad()
     def measure(self, batch: ImageBatch) -> Mapping[str, tuple[float, float]]:

@@ -28,6 +28,10 @@ class MaskedTokenObjective(Objective):
         self.model, self.config = model, config
         self.players = {"model": model}
 
+    @property
+    def loss_includes(self) -> str:
+        return "next-sentence loss" if self.config.next_sentence else ""
+
     def turns(self, batch: MaskedBatch, step: int) -> Iterator[Turn]:
         hidden = self.model(batch.tokens, batch.packing, batch.segments)
         guess = self._guess(hidden, batch)

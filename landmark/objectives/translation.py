@@ -34,6 +34,12 @@ class TranslationObjective(Objective):
         self.model, self.config = model, config
         self.players = {"model": model}
 
+    @property
+    def loss_includes(self) -> str:
+        smoothing = self.config.label_smoothing
+        parts = [f"label smoothing {smoothing:g}"] * bool(smoothing)
+        return ", ".join(parts + ["scheduled sampling"] * bool(self.config.own_words))
+
     def turns(self, batch: TranslationBatch, step: int) -> Iterator[Turn]:
         config = self.config
         if share := config.own_words * min(1.0, step / config.own_words_steps):

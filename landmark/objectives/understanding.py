@@ -51,6 +51,11 @@ class UnderstandingObjective(Objective):
         self.unit = "words" if labels.kind == "tagging" else "examples"
         self._spans = labels.kind == "tagging" and has_spans(labels.names)
 
+    @property
+    def loss_includes(self) -> str:
+        auxiliary = self.config.auxiliary
+        return f"{auxiliary:g} x next-token loss" if auxiliary else ""
+
     def turns(self, batch: UnderstandingBatch, step: int) -> Iterator[Turn]:
         hidden = self.model(batch.tokens, batch.packing, batch.segments)
         losses = self._losses(self.outputs(hidden, batch), batch)

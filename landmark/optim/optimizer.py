@@ -98,7 +98,7 @@ class ScheduledOptimizer:
     memory in the same order (channels-last or not).
     `share` gives the part of that rate which a parameter takes, by its name: 0 leaves it as it is.
     `build` makes the torch optimiser of parameter groups; by default it is the method that the
-    settings name.
+    settings name. `plateau` gives the share of the rate that validations so far have left.
     """
 
     def __init__(
@@ -108,8 +108,10 @@ class ScheduledOptimizer:
         schedule: Callable[[int], float],
         share: Share = lambda name: 1.0,
         build: Callable[[list[dict[str, Any]]], torch.optim.Optimizer] | None = None,
+        plateau: Callable[[Sequence[float]], float] | None = None,
     ) -> None:
         self.config, self.schedule, self.share, self.build = config, schedule, share, build
+        self.plateau = plateau
         self.adopt(player)
 
     def adopt(self, player: nn.Module, sharded: bool = False) -> None:
@@ -162,9 +164,9 @@ class ScheduledOptimizer:
                 found.append(parameter.grad)
         return found
 
-    def set_rate(self, step: int) -> float:
-        """Set the learning rate for this step; returns it."""
-        rate = self.schedule(step)
+    def set_rate(self, step: int, costs: Sequence[float] = ()) -> float:
+        """Set the learning rate for this step, after validations with these costs; returns it."""
+        rate = self.schedule(step) * (self.plateau(costs) if self.plateau else 1.0)
         for group in self.torch.param_groups:
             group["lr"] = rate * group["share"]
         return rate

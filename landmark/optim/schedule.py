@@ -1,7 +1,10 @@
-"""Learning-rate schedules as plain functions of the step, so that there is nothing to save."""
+"""Learning-rate schedules as plain functions: of the step, and for a plateau of past validations.
+
+So a checkpoint holds no state of a schedule, only the scores of the validations so far.
+"""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Annotated, Literal
 
@@ -15,19 +18,28 @@ from landmark.core.errors import UserError
 class ScheduleConfig:
     """How the learning rate goes."""
 
-    name: Literal["noam", "inverse-sqrt", "cosine", "one-cycle", "step", "constant"] = "noam"
+    name: Literal["noam", "inverse-sqrt", "cosine", "one-cycle", "step", "plateau", "constant"] = (
+        "noam"
+    )
     """The Transformer's; the same shape by its peak; cosine to zero at the last step; one cycle up
-    and down, as torch's OneCycleLR; divided at milestones, as in ResNet's paper; constant."""
+    and down, as torch's OneCycleLR; divided at milestones; divided when validation stops improving,
+    as torch's ReduceLROnPlateau; constant."""
     rate: Annotated[float, Field(gt=0)] = 1.0
     """noam: a factor (the paper: 1). Others: the peak learning rate."""
     warmup_steps: Annotated[int, Field(ge=0)] = 4000
     """Steps of linear growth at the beginning."""
     floor: Annotated[float, Field(ge=0, le=1)] = 0.0
-    """cosine: the share of the peak to end at."""
+    """cosine: the share of the peak to end at; plateau: the least share to go down to."""
     milestones: tuple[Annotated[float, Field(gt=0, lt=1)], ...] = (0.5, 0.75)
     """step: the shares of the training after which the rate is multiplied by `factor`."""
     factor: Annotated[float, Field(gt=0, le=1)] = 0.1
-    """step: what the rate is multiplied by at each milestone."""
+    """step: what the rate is multiplied by at each milestone; plateau: at each reduction."""
+    patience: Annotated[int, Field(ge=0)] = 10
+    """plateau: validations without improvement of trainer.monitor before the rate is reduced."""
+    threshold: Annotated[float, Field(ge=0, lt=1)] = 1e-4
+    """plateau: a smaller relative improvement counts as none."""
+    cooldown: Annotated[int, Field(ge=0)] = 0
+    """plateau: validations after a reduction that do not count."""
     rising: Annotated[float, Field(gt=0, lt=1)] = 0.3
     """one-cycle: the share of the training in which the rate rises."""
 
@@ -39,10 +51,31 @@ def build_schedule(
     if config.name == "noam" and hidden_size is None:
         raise UserError(
             "schedule.name=noam sets the rate by the model's hidden_size, and this model has none: "
-            "take inverse-sqrt (the same shape, by its peak), cosine, one-cycle, step or constant"
+            "take inverse-sqrt (the same shape, by its peak), cosine, one-cycle, step, plateau or "
+            "constant"
         )
     width = 0 if hidden_size is None else hidden_size
     return partial(learning_rate, config, hidden_size=width, max_steps=max_steps)
+
+
+def build_plateau(config: ScheduleConfig) -> Callable[[Sequence[float]], float] | None:
+    """The share of the rate that is left after these validations; None if they do not matter."""
+    return partial(plateau_share, config) if config.name == "plateau" else None
+
+
+def plateau_share(config: ScheduleConfig, costs: Sequence[float]) -> float:
+    """The share of the rate after validations with these costs (lower is better)."""
+    best, stale, cooling, reductions = math.inf, 0, 0, 0
+    for cost in costs:
+        if best == math.inf or cost < best - config.threshold * abs(best):
+            best, stale = cost, 0
+        else:
+            stale += 1
+        if cooling:
+            cooling, stale = cooling - 1, 0
+        if stale > config.patience:
+            reductions, cooling, stale = reductions + 1, config.cooldown, 0
+    return max(config.factor**reductions, config.floor)
 
 
 def learning_rate(config: ScheduleConfig, step: int, hidden_size: int, max_steps: int) -> float:

@@ -1,4 +1,4 @@
-"""The crew of a race: processes that run its legs side by side, each on one thread.
+"""The crew of a race: processes that run its legs side by side, each on as many threads.
 
 They stand in groups of their own, so that Ctrl-C reaches the race alone, which then tells them: a
 leg under way saves itself and can be gone on with. If the race is killed, they end as well.
@@ -27,25 +27,25 @@ Next = Callable[[], Leg | None]
 Finished = Callable[[Leg], None]
 
 
-def run_legs(next_leg: Next, finished: Finished, jobs: int) -> None:
+def run_legs(next_leg: Next, finished: Finished, jobs: int, threads: int = 1) -> None:
     """Run legs until there are no more, `jobs` at a time; one at a time in this very process."""
     if jobs > 1:
-        with _Crew(jobs).working() as crew:
+        with _Crew(jobs, threads).working() as crew:
             crew.run(next_leg, finished)
         return
-    threads = set_threads(None)
-    set_threads(1)
+    usual = set_threads(None)
+    set_threads(threads)
     try:
         while leg := next_leg():
             run_leg(leg)
             finished(leg)
     finally:
-        set_threads(threads)
+        set_threads(usual)
 
 
 class _Crew:
-    def __init__(self, jobs: int) -> None:
-        self.jobs = jobs
+    def __init__(self, jobs: int, threads: int) -> None:
+        self.jobs, self.threads = jobs, threads
         self.members: dict[Connection, Any] = {}
         self.busy: dict[Connection, Leg] = {}
 
@@ -56,7 +56,7 @@ class _Crew:
         try:
             for _ in range(self.jobs):
                 ours, theirs = context.Pipe()
-                member = context.Process(target=_work, args=(theirs,))
+                member = context.Process(target=_work, args=(theirs, self.threads))
                 member.start()
                 theirs.close()
                 self.members[ours] = member
@@ -104,12 +104,12 @@ class _Crew:
             raise fault
 
 
-def _work(connection: Connection) -> None:
+def _work(connection: Connection, threads: int) -> None:
     """Run the legs that come, until none does."""
     os.setpgrp()
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PARENT_DEATH_SIGNAL, signal.SIGTERM)
-    set_threads(1)
+    set_threads(threads)
     while leg := connection.recv():
         try:
             run_leg(leg)

@@ -34,3 +34,5 @@ class RaceOptions:
     """Go on; what has finished is not repeated."""
     jobs: Annotated[int | None, Field(ge=1)] = None
     """Trainings side by side; default: one a core."""
+    threads: Annotated[int, Field(ge=1)] = 1
+    """CPU threads of each training; figures are bit-equal only at the same number."""

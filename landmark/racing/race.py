@@ -45,6 +45,7 @@ def hold_race(
     rates: Sequence[float] | None = None,
     seeds: int = SEEDS,
     jobs: int = 1,
+    threads: int = 1,
     resume: bool = False,
     report: Report = lambda record: None,
 ) -> Result:
@@ -68,13 +69,13 @@ def hold_race(
         replace_durably(place / ENTRY, json.dumps({"race": entry.name}).encode())
         program = Program(entry, racers, rates, seeds, place, report)
         program.check()
-        run_legs(program.next_leg, program.finished, jobs)
+        run_legs(program.next_leg, program.finished, jobs, threads)
         result = Result(
             entry.name,
             entry.race.figure,
             entry.steps,
             seeds,
-            {**environment(), "threads": 1, "jobs": jobs},
+            {**environment(), "threads": threads, "jobs": jobs},
             [program.standing(racer) for racer in racers],
         )
         result.save(place / RESULT)
@@ -109,6 +110,8 @@ def _check_folder(place: Path, entry: Entry, resume: bool) -> None:
             raise UserError(f"{place}: exists: --resume goes on with it, --run names another")
         return
     inside = {path.name for path in place.iterdir()} if place.is_dir() else set()
+    if resume and not inside:
+        raise UserError(f"{place}: there is no such race: leave out --resume to begin one")
     if inside and not (LOCK in inside and inside <= {LOCK, PROBLEM}):  # a preparation broken off
         raise UserError(f"{place}: is neither empty nor a race: --run names another folder")
 

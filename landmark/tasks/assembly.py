@@ -9,7 +9,7 @@ from landmark.data.loader import Loader, Samples
 from landmark.engine import distributed
 from landmark.engine.assembly import Assembly
 from landmark.optim.optimizer import ScheduledOptimizer, Share
-from landmark.optim.schedule import build_schedule
+from landmark.optim.schedule import build_plateau, build_schedule
 from landmark.tasks.task import RunConfig
 
 
@@ -30,9 +30,12 @@ def optimizers_for(
     hidden_size = getattr(getattr(config, "model", None), "hidden_size", None)
     built = {}
     for player, module in players.items():
-        rate = build_schedule(config.schedule_of(player), config.trainer.max_steps, hidden_size)
+        schedule = config.schedule_of(player)
+        rate = build_schedule(schedule, config.trainer.max_steps, hidden_size)
         share = (shares or {}).get(player, lambda name: 1.0)
-        built[player] = ScheduledOptimizer(module, config.optimizer_of(player), rate, share)
+        built[player] = ScheduledOptimizer(
+            module, config.optimizer_of(player), rate, share, plateau=build_plateau(schedule)
+        )
     return built
 
 

@@ -20,6 +20,8 @@ Ref = str
 Report = Callable[[Mapping[str, Any]], None]
 """Takes records of what happens: notes, downloads, progress."""
 Takes = Literal["texts", "pairs", "images", "nothing"]
+START = "Start here"
+"""The panel of `landmark --help` with what a newcomer needs."""
 
 
 def resolve(ref: Ref) -> Any:
@@ -126,6 +128,7 @@ class Verb:
 
     name: str
     help: str
+    """Full sentences; the first stands in lists of commands."""
     run: Ref
     """(pipeline, blocks of items, options, report) -> iterator of records.
 
@@ -149,6 +152,10 @@ class Verb:
     """What progress says of them."""
     block: int = 1000
     """Lines of a file that are processed together."""
+    panel: str | None = None
+    """Where `landmark --help` lists it; None: where its card says."""
+    summary: str = ""
+    """What lists of commands say of a word that several tasks share."""
 
 
 @settings
@@ -210,6 +217,8 @@ class Card:
     """Tasks whose runs `--init-from` takes; `prepare` gets the Origin."""
     figures: Mapping[str, "FigureEntry"] = field(default_factory=dict)
     """Figures that only runs of this task have."""
+    panel: str = "Use a run"
+    """Where `landmark --help` lists its verbs."""
 
     def verb(self, name: str) -> Verb | None:
         """The verb of that name, `evaluate` among them."""

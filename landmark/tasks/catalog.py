@@ -81,6 +81,8 @@ class System:
     year: int
     task: str
     networks: tuple[Network, ...] = ()
+    what: str = ""
+    """What it is, in one line."""
 
     @property
     def recipes(self) -> tuple["Recipe", ...]:
@@ -96,6 +98,10 @@ class Recipe:
     system: str
     summary: str
     build: Callable[[], RunConfig] = field(repr=False)
+    minutes: float | None = None
+    """How long it trained where `reaches` was measured, on two cores or one thread."""
+    reaches: str = ""
+    """What it was measured to reach, with its measure."""
 
 
 SYSTEMS: Registry[System] = Registry("system")
@@ -111,12 +117,12 @@ def add_system(system: System) -> None:
 
 
 def recipe(
-    name: str, *, system: str, summary: str
+    name: str, *, system: str, summary: str, minutes: float | None = None, reaches: str = ""
 ) -> Callable[[Callable[[], RunConfig]], Callable[[], RunConfig]]:
     """Register the decorated function as the recipe of that name."""
 
     def register(build: Callable[[], RunConfig]) -> Callable[[], RunConfig]:
-        RECIPES.add(name, Recipe(name, system, summary, build))
+        RECIPES.add(name, Recipe(name, system, summary, build, minutes, reaches))
         return build
 
     return register

@@ -121,8 +121,10 @@ def check(config: Any, options: EmbedOptions, has_input: bool) -> None:
         raise UserError("--neighbours prints names: it goes with neither --output nor --words")
     if options.neighbours is not None and has_input:
         raise UserError("--neighbours reads no texts: --among names the file whose lines to search")
-    if options.among and options.neighbours is None:
-        raise UserError("--among goes with --neighbours")
+    if options.neighbours is None and (options.among or options.count is not None):
+        raise UserError("--among and --count go with --neighbours")
+    if options.words and options.pooling is not None:
+        raise UserError("--words gives a vector to each word: leave out --pooling")
     if options.among:
         for _ in read_lines(options.among):
             break
@@ -151,26 +153,27 @@ def embed(
             ],
         )
     else:
+        how = _how(options)
         yield from answer(
             blocks,
             lambda items: [
                 TextVector(item.value, vector)
-                for item, vector in zip(
-                    items,
-                    embedder.embed_items(items, pooling=options.pooling, layer=options.layer),
-                    strict=True,
-                )
+                for item, vector in zip(items, embedder.embed_items(items, **how), strict=True)
             ],
         )
 
 
+def _how(options: EmbedOptions) -> dict[str, Any]:
+    return {"pooling": options.pooling or "mean", "layer": options.layer}
+
+
 def _neighbours(embedder: "EmbeddingPipeline", options: EmbedOptions) -> list[SimilarText]:
     assert options.neighbours is not None
+    count = 10 if options.count is None else options.count
     if options.among is None:
-        return embedder.nearest_words(options.neighbours, options.count)
+        return embedder.nearest_words(options.neighbours, count)
     lines = [line for line in read_lines(options.among) if line.strip()]
-    how = {"pooling": options.pooling, "layer": options.layer}
-    return embedder.nearest_texts(options.neighbours, lines, options.count, **how)
+    return embedder.nearest_texts(options.neighbours, lines, count, **_how(options))
 
 
 def write(

@@ -10,7 +10,6 @@ from landmark.engine.checkpoint import checkpoint_digest
 from landmark.engine.run import Run
 from landmark.interop.folder import read_export
 from landmark.tasks.card import CARDS, Report, Verb, resolve, take_options
-from landmark.tasks.training import load_config
 
 
 def export_run(
@@ -21,6 +20,8 @@ def export_run(
     `target`: hf, onnx or ctranslate2. Options: `output` (the folder), `checkpoint`, and those of
     the format, as `int8=True`.
     """
+    from landmark.tasks.training import load_config
+
     opened = Run.open(Path(run))
     verb = find_export(opened, target)
     config = load_config(opened)

@@ -38,8 +38,8 @@ class EmbedOptions:
 
     words: bool = False
     """Vectors of the words in each text, not of the texts."""
-    pooling: Literal["mean", "first", "last", "pooled"] = "mean"
-    """Mean of all tokens, the first ([CLS]), the last, or BERT's pooler."""
+    pooling: Literal["mean", "first", "last", "pooled"] | None = None
+    """Mean of all tokens, the first ([CLS]), the last, or BERT's pooler. [default: mean]"""
     layer: Annotated[int, Field(ge=-1)] = -1
     """0: what the first layer reads; -1: the model's output."""
     neighbours: str | None = None
@@ -47,5 +47,5 @@ class EmbedOptions:
     of a file."""
     among: Path | None = None
     """With --neighbours: the file whose lines to search."""
-    count: Annotated[int, Field(ge=1)] = 10
-    """How many neighbours."""
+    count: Annotated[int, Field(ge=1)] | None = None
+    """How many neighbours. [default: 10]"""

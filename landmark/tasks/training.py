@@ -30,6 +30,7 @@ from landmark.core.runtime import choose_device, environment, set_threads
 from landmark.core.storage import storage_error
 from landmark.engine import distributed
 from landmark.engine.checkpoint import load_module
+from landmark.engine.observation import check_libraries
 from landmark.engine.run import LOCK, LOG, RECIPE, Run
 from landmark.engine.session import load_player, open_session
 from landmark.engine.settings import resolve_epochs
@@ -38,6 +39,7 @@ from landmark.tasks.card import CARDS, listed
 from landmark.tasks.card import resolve as resolve_reference
 from landmark.tasks.catalog import RECIPES, load_catalog
 from landmark.tasks.fine_tuning import Origin
+from landmark.tasks.index import check_recipe
 from landmark.tasks.task import RunConfig, Task, task_named
 
 # What may change when a run goes on. Weights and data stay what they are; max_steps moves the end
@@ -69,7 +71,7 @@ def resolve(name: str, overrides: Sequence[str] = ()) -> RunConfig:
     elif name.endswith((".yaml", ".yml")) or Path(name).is_file():
         values, origin = read_yaml(Path(name))
     else:
-        RECIPES[name]  # says what is near
+        check_recipe(name)  # says what was perhaps meant
         raise AssertionError
     return _build(values, overrides, origin)
 
@@ -139,6 +141,7 @@ def train(
     resume: str | None = None,
     report: Report = lambda record: None,
     tensorboard: bool = False,
+    wandb: bool = False,
     profile: bool = False,
     **options: Any,
 ) -> Run:
@@ -148,6 +151,7 @@ def train(
     `options`: device, init_from (a run to fine-tune), and the data options of the recipe's task, as
     source= and target=, text=, or data=. `report` gets a mapping for each line of the log.
     """
+    check_libraries(tensorboard, wandb)
     overrides = assignments(recipe, settings, options)
     config = resolve(recipe, overrides)
     target = Run(Path(run) if run else Path("runs") / Path(recipe).stem)
@@ -188,6 +192,8 @@ def train(
             session.resume(resume or "auto")
         if tensorboard:
             session.add_tensorboard()
+        if wandb:
+            session.add_wandb(as_values(config))
         session.train(profile)
     return target
 

@@ -5,7 +5,8 @@ import yaml
 
 from landmark.core.configuration import as_yaml
 from landmark.engine.run import Run
-from landmark.tasks.catalog import NETWORKS, RECIPES, SYSTEMS
+from landmark.tasks.catalog import NETWORKS
+from landmark.tasks.index import read_index
 from landmark.tasks.training import load_config, resolve
 
 
@@ -28,32 +29,6 @@ def transformer_macs(vocabulary: int, width: int, inner: int, layers: int, time:
 
 BASE = (37_000, 512, 2048, 6)
 BIG = (37_000, 1024, 4096, 6)
-
-
-def test_list_names_every_system_with_paper_year_task_variants_and_recipes(command):
-    answer = command("list")
-    assert answer.code == 0
-    for system in SYSTEMS.values():
-        assert f"{system.name} ({system.year}, {system.task}): {system.paper}" in answer.out
-        for network in system.networks:
-            assert network.name in answer.out
-    for recipe in RECIPES.values():
-        assert f"recipe {recipe.name}: {recipe.summary}" in answer.out
-    assert "arXiv 1706.03762" in answer.out
-
-
-def test_list_as_json_says_the_same(command):
-    systems = {entry["name"]: entry for entry in json.loads(command("list", "--json").out)}
-    assert systems.keys() == set(SYSTEMS)
-    transformer = systems["transformer"]
-    assert transformer["year"] == 2017
-    assert transformer["task"] == "translation"
-    assert "Attention Is All You Need" in transformer["paper"]
-    sizes = ("tiny", "small", "base", "big")
-    assert transformer["variants"] == [f"transformer-{size}" for size in sizes]
-    own = {recipe.name for recipe in RECIPES.values() if recipe.system == "transformer"}
-    assert set(transformer["recipes"]) == own
-    assert own >= {"transformer-embedded", "transformer-multi30k"}
 
 
 @pytest.mark.parametrize(("name", "shape"), [("transformer-base", BASE), ("transformer-big", BIG)])
@@ -96,14 +71,19 @@ def test_every_network_can_be_shown(command):
     for name in NETWORKS:
         facts = json.loads(command("show", name, "--json").out)
         assert facts["name"] == name
-        assert facts["parameters"] > 0
+        assert facts["parameters"] == read_index().networks[name].parameters
         assert facts["macs"] > 0
 
 
 def test_an_unknown_network_lists_the_near_ones(mistake):
     said = mistake("show", "transformer-bse")
     assert said.startswith("unknown network 'transformer-bse': did you mean transformer-base")
-    assert "choose from: alexnet, alexnet-lecture, " in mistake("show", "xxxxxxxxxxxxxx")
+    assert mistake("show", "xxxxxxxx").endswith("`landmark list` shows what there is")
+    said = mistake("show", "gpt2-")
+    assert said.endswith("did you mean gpt2-medium or gpt2-large or gpt2-xl?")
+    said = mistake("show", "lstm-shakespeare")
+    assert said.startswith("'lstm-shakespeare' is a recipe of the system lstm")
+    assert mistake("show", "nin").startswith("'nin' is a system; its networks: nin-cifar10, ")
 
 
 def test_show_prints_alexnet_s_layers_beside_the_paper_s(command):
@@ -156,7 +136,7 @@ def test_show_compare_as_json_says_the_same(command, tmp_path):
 
 
 def test_show_needs_a_network_or_compare_and_not_both(mistake, tmp_path):
-    assert mistake("show").startswith("show needs the name of a network, or --compare")
+    assert mistake("show").startswith("show needs a network or --compare: try `landmark show ")
     said = mistake("show", "alexnet", "--compare")
     assert said == "show --compare takes no network, but 'alexnet' is given: leave it out"
     said = mistake("show", "--compare", "--output", tmp_path / "chart.txt")
@@ -199,3 +179,16 @@ def test_an_unknown_recipe_suggests_the_nearest(mistake):
     for name in ("recipe", "train"):
         said = mistake(name, "transformer-embeded")
         assert said == "unknown recipe 'transformer-embeded': did you mean transformer-embedded?"
+
+
+def test_show_stages_lists_what_fine_tuning_can_freeze(command, mistake):
+    """And with the head they are the whole network."""
+    found = json.loads(command("show", "resnet-50", "--stages", "--json").out)
+    stages = found["stages"]
+    assert [stage["name"] for stage in stages] == ["stem", *(f"body.{n}" for n in range(4))]
+    total = sum(stage["parameters"] for stage in [*stages, found["head"]])
+    assert total == 25_557_032
+    lines = command("show", "resnet-50", "--stages").lines
+    assert lines[1].split() == ["1", "stem", "9,536", "parameters"]
+    assert lines[-1].split() == ["head", "classifier", "2,049,000", "parameters"]
+    assert "only image networks have stages" in mistake("show", "transformer-base", "--stages")

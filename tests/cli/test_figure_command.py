@@ -39,4 +39,4 @@ def test_warnings_and_mistakes_go_to_stderr(command, mistake, tiny_run, tmp_path
     assert answer.code == 0
     assert answer.err == f"{tiny_run.name}: left out 1 pairs too long for the model\n"
     assert "--top" in mistake("figure", "next", tiny_run, TEXT, "--top", 0)
-    assert "No such command 'gate'" in mistake("figure", "gate")
+    assert "unknown command 'figure gate': did you mean gates" in mistake("figure", "gate")

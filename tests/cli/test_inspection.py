@@ -7,6 +7,8 @@ import torch
 from matplotlib.image import imread
 
 import landmark
+from landmark.cli.run_table import summarise
+from landmark.engine.run import Run
 from landmark.tasks.training import train
 
 
@@ -28,11 +30,13 @@ def test_runs_lists_task_step_best_and_state(command, folder):
     answer = command("runs", "--folder", folder)
     assert answer.code == 0
     head, *rows = answer.out.splitlines()
-    assert head.split() == ["run", "task", "step", "best", "minutes", "state"]
+    assert head.split() == [
+        "run", "task", "step", "of", "loss", "best", "speed", "minutes", "left", "state",
+    ]  # fmt: skip
     cells = {row.split()[0].rpartition("/")[2]: row.split() for row in rows}
     assert cells.keys() == {"a", "b", "c"}
     assert cells["a"][1:3] == ["translation", "12"]
-    assert cells["b"][2] == "8"
+    assert cells["b"][2:4] == ["8", "8"]
     assert [cells[name][-1] for name in "abc"] == ["finished", "finished", "unfinished"]
 
 
@@ -44,9 +48,52 @@ def test_runs_as_json_gives_the_best_validation(command, folder):
     log = [json.loads(line) for line in (folder / "a" / "log.jsonl").read_text().splitlines()]
     best = min(r["loss"] for r in log if r["kind"] == "valid")
     assert records["a"]["best"] == best
-    assert records["a"]["step"] == 12
+    assert records["a"]["step"] == records["a"]["max_steps"] == 12
+    last = [r for r in log if r["kind"] == "train"][-1]
+    assert records["a"]["loss"] == last["loss"]
+    assert records["a"]["per_second"] == last["per_second"]
+    assert records["a"]["minutes_left"] is None  # nobody trains it
     assert records["a"]["minutes"] > 0
     assert records["c"]["state"] == "unfinished"
+
+
+def test_a_run_that_is_trained_has_its_time_left(folder, tmp_path):
+    shutil.copytree(folder / "c", tmp_path / "c")
+    run = Run(tmp_path / "c")
+    records = [r for r in run.read_log() if r["kind"] == "train"]
+    pace = (records[-1]["seconds"] - records[0]["seconds"]) / (
+        records[-1]["step"] - records[0]["step"]
+    )
+    with run.locked():
+        entry = summarise(run.folder)
+    assert entry["state"] == "training"
+    assert entry["minutes_left"] == pytest.approx(pace * (12 - records[-1]["step"]) / 60)
+    assert summarise(run.folder)["state"] == "unfinished"
+
+
+def test_live_shows_what_has_changed_until_ctrl_c(command, folder, tmp_path, monkeypatch):
+    shutil.copytree(folder / "c", tmp_path / "c")
+    run, looks = Run(tmp_path / "c"), []
+
+    def wait(seconds):
+        looks.append(seconds)
+        if len(looks) == 1:
+            run.append_log({"kind": "train", "step": 77, "loss": 1.25, "seconds": 9.0})
+        else:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("landmark.cli.run_table.time.sleep", wait)
+    assert command("runs", "--folder", tmp_path, "--live").out.count("unfinished") == 1  # a pipe
+    assert not looks
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "150")
+    answer = command("runs", "--folder", tmp_path, "--live")
+    assert answer.code == 0
+    assert "1.250" in answer.out.rpartition("unfinished")[0].rpartition("unfinished")[2]
+
+
+def test_live_has_no_json(mistake, tmp_path):
+    assert mistake("runs", "--live", "--json") == "give --live or --json, not both"
 
 
 def test_no_runs_is_said_plainly(command, tmp_path):

@@ -33,8 +33,8 @@ def test_every_command_explains_its_options(command):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["trian"], "No such command 'trian'"),
-        (["translate"], "Missing argument"),
+        (["trian"], "unknown command 'trian': did you mean train?"),
+        (["translate"], "translate needs RUN, the run directory: landmark translate"),
         (["list", "--jsn"], "No such option: --jsn"),
         (["show", "transformer-base", "too", "many"], "too many"),
         (["translate", "run", "--beam", "many"], "--beam"),
@@ -63,7 +63,7 @@ def test_each_way_to_end_has_its_exit_code(monkeypatch, capsys, error, code, sai
     app = typer.Typer()
     app.command("fail")(fail)
     app.command("pass")(lambda: None)
-    monkeypatch.setattr(main, "build_app", lambda: app)
+    monkeypatch.setattr(main, "_command", lambda tasks: typer.main.get_command(app))
     assert main.run(["fail"]) == code
     assert capsys.readouterr() == ("", said)
     assert main.run(["pass"]) == 0

@@ -1,8 +1,10 @@
+import io
 import re
 
 import pytest
+from rich.console import Console
 
-from landmark.cli.progress import Progress
+from landmark.cli.progress import Progress, sparkline
 
 TRAIN = {"kind": "train", "step": 50, "loss": 3.21049, "per_second": 12345.6, "seconds": 3.0}
 DATA = {
@@ -81,6 +83,21 @@ def test_a_note_is_shown_as_it_is(shown):
     assert shown({"kind": "note", "text": text}) == [text]
 
 
+def test_what_the_training_loss_has_more_than_validations_is_said(shown):
+    smoothed = {**TRAIN, "loss_includes": "label smoothing 0.1"}
+    (line,) = shown(smoothed)
+    assert "loss 3.210 (label smoothing 0.1), 12,346 tokens/s" in line
+    (line,) = shown({**smoothed, "nll": 2.9})
+    assert "loss 3.210 (label smoothing 0.1; cross-entropy 2.900), 12,346 tokens/s" in line
+    (line,) = shown({**TRAIN, "nll": 2.9})
+    assert "loss 3.210, 12,346 tokens/s" in line
+
+
+def test_a_validation_of_averaged_weights_says_so(shown):
+    record = {"kind": "valid", "step": 7, "loss": 1.5, "best": True, "weights": "moving average"}
+    assert shown(record) == ["step 7: validation (moving average) loss 1.5000 (best so far)"]
+
+
 def test_on_a_terminal_there_is_a_bar(shown, monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "120")
@@ -88,3 +105,59 @@ def test_on_a_terminal_there_is_a_bar(shown, monkeypatch):
     assert "50/50" in text
     assert "loss 3.210, 12,346 tokens/s" in text
     assert "━" in text
+
+
+CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+@pytest.fixture
+def on_a_terminal():
+    """What a terminal of some width shows after the last of some records, line by line."""
+
+    def show(*records, width=100, max_steps=100):
+        console = Console(file=io.StringIO(), force_terminal=True, width=width)
+        with Progress(max_steps, console) as progress:
+            for record in records:
+                progress.report(record)
+        text = CODES.sub("", console.file.getvalue())
+        return [line.strip() for line in re.split(r"[\r\n]+", text) if line.strip()]
+
+    return show
+
+
+def curve_of(losses):
+    return [{**TRAIN, "step": 10 * n, "loss": loss} for n, loss in enumerate(losses, 1)]
+
+
+def test_a_terminal_shows_the_losses_as_a_curve_with_speed_and_memory(on_a_terminal):
+    *_, bar, facts = on_a_terminal(*curve_of([8.0, 4.0, 1.0, 1.0]))
+    assert bar.startswith("step  40/100 ━")
+    assert re.search(r"0:00:\d\d left \d:\d\d:\d\d$", bar)
+    assert re.fullmatch(r"█▄▁▁ loss 1\.000, 12,346 tokens/s, \d+\.\d GB", facts)
+
+
+def test_a_validation_stands_above_the_bar_and_stays(on_a_terminal):
+    valid = {"kind": "valid", "step": 10, "loss": 1.5, "best": True}
+    lines = on_a_terminal(*curve_of([2.0]), valid, {**TRAIN, "step": 20, "loss": 1.5})
+    assert lines.count("step 10: validation loss 1.5000 (best so far)") == 1
+    assert lines[-1].startswith("█▁ loss 1.500")
+    assert not any(line.startswith("step 20/100: loss") for line in lines)
+
+
+@pytest.mark.parametrize("width", [30, 60, 100])
+def test_no_line_is_wider_than_the_terminal(on_a_terminal, width):
+    losses = curve_of([1 / n for n in range(1, 60)])
+    lines = on_a_terminal(
+        *({**r, "loss_includes": "label smoothing 0.1"} for r in losses), width=width
+    )
+    assert max(map(len, lines)) <= width
+    assert "loss 0.017" in lines[-1]
+
+
+def test_a_curve_has_means_of_equal_parts_between_its_least_and_its_largest():
+    assert sparkline([], 8) == ""
+    assert sparkline([3.0], 8) == "▁"
+    assert sparkline([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0], 8) == "▁▂▃▄▅▆▇█"
+    assert sparkline([0.0, 2.0, 7.0, 9.0], 2) == "▁█"
+    assert sparkline([1.0, float("nan"), 2.0], 3) == "▁ █"
+    assert len(sparkline([float(n) for n in range(1000)], 30)) == 30

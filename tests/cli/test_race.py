@@ -81,6 +81,12 @@ def test_the_same_as_json(command, problem, tmp_path):
     assert saved == {key: value for key, value in record.items() if key != "figure_file"}
 
 
+def test_a_race_that_is_not_there_is_not_resumed(mistake, problem, tmp_path):
+    said = mistake(*words(problem, "--resume"))
+    assert said.endswith("there is no such race: leave out --resume to begin one")
+    assert not list(tmp_path.rglob("race.json"))
+
+
 def test_a_held_race_is_shown_again_by_resume(command, problem):
     first = command(*words(problem))
     assert "exists: --resume goes on" in command(*words(problem)).err

@@ -3,6 +3,8 @@
 import json
 import re
 import shutil
+import sys
+from importlib.machinery import ModuleSpec
 
 import numpy as np
 import pytest
@@ -70,9 +72,8 @@ def test_a_wrong_recipe_file_is_named_with_its_line(mistake, tmp_path, text, sai
 
 
 def test_a_missing_recipe_file_is_said_to_be_missing(mistake, tmp_path):
-    assert mistake("train", tmp_path / "no.yaml") == (
-        f"{tmp_path / 'no.yaml'}: cannot be read: No such file or directory"
-    )
+    path = tmp_path / "no.yaml"
+    assert mistake("train", path) == f"{path}: there is no such file"
 
 
 @pytest.mark.parametrize("device", ["quark", "cuda:77", "meta"])
@@ -251,7 +252,8 @@ def test_an_interrupted_training_exits_with_the_signals_code(command, tiny, tmp_
 
 def test_progress_goes_to_stderr_and_the_folder_to_stdout(train, own_data):
     run, said = train(*own_data.options(), "trainer.log_every=1")
-    assert re.search(r"^step 1/2: loss \d\.\d{3}, [\d,]+ tokens/s, 0:\d\d left$", said, re.M)
+    loss = r"loss \d\.\d{3} \(label smoothing 0\.1; cross-entropy \d\.\d{3}\)"
+    assert re.search(rf"^step 1/2: {loss}, [\d,]+ tokens/s, 0:\d\d left$", said, re.M)
     assert re.search(r"^step 2: validation accuracy .*, loss .* \(best so far\)$", said, re.M)
     assert re.search(r"^done: 2 steps, 0\.\d minutes of training$", said, re.M)
     assert run.folder.name == "run"
@@ -269,6 +271,104 @@ def test_tensorboard_files_hold_the_curves(train, own_data):
         scalars = [(event.step, event.value) for event in events.Scalars(f"{kind}/loss")]
         np.testing.assert_allclose(scalars, logged, rtol=1e-6)
     assert [event.step for event in events.Scalars("train/rate")] == [1, 2]
+
+
+class Recorder:
+    """Stands in for the wandb package: remembers what it is told."""
+
+    class Error(Exception):
+        pass
+
+    def __init__(self) -> None:
+        self.__spec__ = ModuleSpec("wandb", None, origin="wandb.py")
+        self.begun, self.logged, self.ended = [], [], []
+
+    def Settings(self, **settings):  # noqa: N802
+        return settings
+
+    def init(self, **settings):
+        self.begun.append(settings)
+        return self
+
+    def define_metric(self, name, step_metric):
+        assert (name, step_metric) == ("*", "step")
+
+    def log(self, record):
+        self.logged.append(record)
+
+    def finish(self, exit_code):
+        self.ended.append(exit_code)
+
+
+@pytest.fixture
+def wandb(monkeypatch):
+    recorder = Recorder()
+    monkeypatch.setitem(sys.modules, "wandb", recorder)
+    return recorder
+
+
+def test_weights_and_biases_gets_the_curves_and_the_configuration(train, own_data, wandb):
+    run, _ = train(*own_data.options(), "--wandb", "trainer.log_every=1")
+    (begun,) = wandb.begun
+    assert begun["project"] == "landmark"
+    assert (begun["name"], begun["dir"]) == (run.folder.name, str(run.folder))
+    assert begun["config"]["trainer"]["max_steps"] == 2
+    for kind in ("train", "valid"):
+        logged = [(r["step"], r["loss"]) for r in run.read_log() if r["kind"] == kind]
+        told = [(r["step"], r[f"{kind}/loss"]) for r in wandb.logged if f"{kind}/loss" in r]
+        assert told == logged
+    assert all(isinstance(v, float | int) for record in wandb.logged for v in record.values())
+    assert wandb.ended == [0]
+
+
+def test_weights_and_biases_keeps_its_run_when_the_training_goes_on(
+    command, tiny, tmp_path, wandb, monkeypatch
+):
+    words = ["train", "transformer-embedded", *tiny, "--run", tmp_path / "run", "--wandb"]
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            Session, "_agreed_signal", lambda session: 15 * (session.trainer.state.step == 3)
+        )
+        assert command(*words).code == 143
+    assert command(*words, "--resume").code == 0
+    first, second = wandb.begun
+    assert first["id"] == second["id"]
+    assert second["resume"] == "allow"
+    assert wandb.ended == [1, 0]
+
+
+def test_weights_and_biases_own_complaint_is_one_line(
+    command, mistake, tiny, tmp_path, wandb, monkeypatch
+):
+    def refuse(**settings):
+        raise wandb.Error("api_key not configured (no-tty)")
+
+    monkeypatch.setattr(wandb, "init", refuse)
+    words = ["train", "transformer-embedded", *tiny, "--run", tmp_path / "run"]
+    said = mistake(*words, "--wandb", worked=True)
+    assert said.startswith("Weights & Biases: api_key not configured")
+    assert "WANDB_MODE=offline" in said
+    assert command(*words, "--resume").code == 0
+
+
+@pytest.mark.parametrize(
+    ("flag", "module"), [("wandb", "wandb"), ("tensorboard", "torch.utils.tensorboard")]
+)
+def test_a_missing_package_is_named_before_anything_is_prepared(
+    mistake, tiny, tmp_path, monkeypatch, flag, module
+):
+    monkeypatch.setitem(sys.modules, module, None)
+    said = mistake("train", "transformer-embedded", *tiny, "--run", tmp_path / "run", f"--{flag}")
+    assert said == f"--{flag} needs: pip install 'landmark[{flag}]'"
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_folder_called_wandb_is_not_the_package(mistake, tiny, tmp_path, monkeypatch):
+    (tmp_path / "wandb").mkdir()
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "wandb", raising=False)
+    said = mistake("train", "transformer-embedded", *tiny, "--run", tmp_path / "run", "--wandb")
+    assert said == "--wandb needs: pip install 'landmark[wandb]'"
 
 
 def test_without_being_asked_no_event_files_are_written(tiny_run):

@@ -9,6 +9,9 @@ from landmark.engine.run import Run
 from landmark.tasks.card import CARDS, resolve
 from landmark.tasks.catalog import RECIPES, load_catalog
 
+# Those of the rooms: other modules register tasks of their own while they are tested.
+TASKS = sorted(card.name for card in CARDS.values() if card.task.startswith("landmark.tasks."))
+
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
@@ -17,12 +20,12 @@ def runs(tmp_path_factory):
     folders = {}
     for entry in RECIPES.values():
         config = entry.build()
-        if config.task not in folders:
+        if config.task in TASKS and config.task not in folders:
             folder = tmp_path_factory.mktemp("runs") / config.task
             folder.mkdir()
             Run(folder).write_recipe(as_yaml(config))
             folders[config.task] = folder
-    assert set(folders) == set(CARDS)
+    assert sorted(folders) == TASKS
     return folders
 
 
@@ -78,7 +81,7 @@ def test_a_verb_refuses_the_flags_of_other_verbs_and_names_its_own(runs, mistake
             assert set(said.rpartition("takes ")[2].split(", ")) >= own, said
 
 
-@pytest.mark.parametrize("task", sorted(CARDS))
+@pytest.mark.parametrize("task", TASKS)
 def test_training_refuses_the_data_options_of_other_tasks(mistake, tmp_path, monkeypatch, task):
     monkeypatch.chdir(tmp_path)
     load_catalog()
@@ -92,5 +95,6 @@ def test_training_refuses_the_data_options_of_other_tasks(mistake, tmp_path, mon
     for name in sorted(set(options) - fitting):
         said = mistake("train", recipe, *given(options[name]))
         assert said.startswith(f"{name} does not fit {recipe}, a recipe of task {task!r}"), said
-        assert said.endswith(", ".join(sorted(fitting)) or "no options"), said
+        takes = ", ".join(sorted(fitting)) or "no options"
+        assert said.partition("; recipes for ")[0].endswith(takes), said
     assert not list(tmp_path.iterdir())

@@ -308,3 +308,26 @@ def test_a_fault_inside_a_field_of_several_kinds_is_named_without_the_kind(
     with pytest.raises(UserError) as caught:
         boat({"drive": drive})
     assert str(caught.value) == f"recipe boat: {message}"
+
+
+@pytest.mark.parametrize(
+    ("override", "meant"),
+    [
+        ("max_steps=5", "trainer.max_steps"),
+        ("dropout=0.2", "model.dropout"),
+        ("lr=0.1", "schedule.rate"),
+        ("optimizer.learning_rate=0.1", "schedule.rate"),
+        ("batch_size=8", "batches.tokens"),
+        ("hidden_sise=64", "model.hidden_size"),
+        ("trainer.hidden_size=64", "model.hidden_size"),
+        ("vocab_size=100", "tokenizer.vocab_size or model.vocab_size"),
+        ("trainer.max_step=5", "max_steps"),
+    ],
+)
+def test_a_key_of_another_section_is_suggested_with_its_path(override, meant):
+    from landmark.tasks.training import resolve
+
+    with pytest.raises(UserError) as caught:
+        resolve("transformer-embedded", [override])
+    key = override.partition("=")[0]
+    assert str(caught.value) == f"override '{override}': unknown key '{key}': did you mean {meant}?"

@@ -9,7 +9,7 @@ from torch import nn
 
 from benchmarks.faults.group import torchrun
 from benchmarks.faults.journal import run_together
-from landmark.core.errors import TrainingError
+from landmark.core.errors import TrainingError, UserError
 from landmark.core.turn import Objective, Turn
 from landmark.data.batch import PointBatch
 from landmark.data.loader import Loader
@@ -348,3 +348,13 @@ def test_a_batch_names_where_it_comes_from():
         torch.zeros(1, 1), torch.zeros(1, 4), epoch=2, index=9, samples=tuple(range(8))
     )
     assert batch.origin == "epoch 2, batch 9 (samples 0, 1, 2, 3, 4 and 3 more)"
+
+
+def test_a_plateau_without_validation_is_refused():
+    objective, samples = Regression(), trainer_of(Regression()).assembly.source.samples
+    optimizer = ScheduledOptimizer(
+        objective.model, OptimizerConfig(name="sgd"), lambda step: 0.1, plateau=len
+    )
+    assembly = Assembly(objective, {"model": optimizer}, Loader(samples))
+    with pytest.raises(UserError, match="this training has none"):
+        Trainer(TrainerConfig(), assembly, CPU, 1)

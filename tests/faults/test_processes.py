@@ -190,7 +190,7 @@ def test_a_process_that_hangs_ends_the_other_in_one_line(tmp_path):
 
 def test_a_signal_to_torchrun_saves_once_and_resuming_ends_bit_equal(together, tmp_path):
     folder, run = together[0], Run(tmp_path / "run")
-    words = train_words(run.folder, [*DISTURBED, "batches.workers=2"], "--resume")
+    words = begun = train_words(run.folder, [*DISTURBED, "batches.workers=2"])
     for number, step in ((signal.SIGTERM, STEPS // 4), (signal.SIGINT, STEPS // 2)):
         with torchrun(words, tmp_path / f"{number}.txt") as group:
             group.await_step(run, step)
@@ -201,6 +201,7 @@ def test_a_signal_to_torchrun_saves_once_and_resuming_ends_bit_equal(together, t
         assert group.text().count("stopped by") == 1
         assert f"stopped by {number.name} after step {stopped}, all saved" in group.text()
         assert not group.frames(), group.text()
+        words = [*begun, "--resume"]
     with torchrun(words, tmp_path / "end.txt") as group:
         assert group.finish() == 0, group.text()
     assert differences(folder / "undisturbed", run.folder) == []

@@ -1,10 +1,17 @@
+import numpy as np
 import pytest
 import torch
+from sklearn.utils.class_weight import compute_class_weight
 from torch import nn
 
+from landmark.core.errors import UserError
 from landmark.data.batch import ImageBatch
 from landmark.models.image import ImageNetwork
-from landmark.objectives.classification import ClassificationConfig, ClassificationObjective
+from landmark.objectives.classification import (
+    ClassificationConfig,
+    ClassificationObjective,
+    weigh_classes,
+)
 
 CLASSES = 7
 
@@ -99,3 +106,74 @@ def test_frozen_parts_keep_their_batch_norms_measures_through_training():
     assert torch.equal(model.low[1].running_mean, before[0])
     assert not torch.equal(model.high[1].running_mean, before[1])
     assert model.high.training
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_class_weights_are_torchs(smoothing):
+    torch.manual_seed(0)
+    model, given = Tiny(), batch(40)
+    config = ClassificationConfig(class_weights=(1, 2, 0.5, 1, 3, 1, 1), label_smoothing=smoothing)
+    weights = weigh_classes(config, given.labels, "abcdefg")
+    its = ClassificationObjective(model, config, class_weights=weights)
+    (turn,) = its.turns(given, 1)
+    logits = model(given.images).detach()
+    expected = nn.CrossEntropyLoss(weights, label_smoothing=smoothing)(logits, given.labels)
+    assert float(turn.loss_sum) / turn.weight == pytest.approx(float(expected), rel=1e-5)
+    own = weights[given.labels]
+    right = (logits.argmax(1) == given.labels).float()
+    assert turn.metrics["accuracy"] == pytest.approx(float((own * right).sum()))
+    assert its.measure(given)["loss"][1] == 40
+
+
+def test_mixed_images_count_by_the_weights_of_both_classes():
+    torch.manual_seed(0)
+    model, given = Tiny(), batch(mixed=True)
+    weights = torch.tensor([1, 2, 0.5, 1, 3, 1, 1])
+    (turn,) = ClassificationObjective(model, ClassificationConfig(), class_weights=weights).turns(
+        given, 1
+    )
+    losses = -model(given.images).detach().log_softmax(1)
+    rows = torch.arange(9)
+    own = weights[given.labels] * given.shares
+    other = weights[given.partners] * (1 - given.shares)
+    expected = own * losses[rows, given.labels] + other * losses[rows, given.partners]
+    assert float(turn.loss_sum) == pytest.approx(float(expected.sum()), rel=1e-5)
+    assert turn.weight == pytest.approx(float((own + other).sum()))
+
+
+def test_balanced_class_weights_are_scikit_learns():
+    labels = torch.tensor([0] * 20 + [1] * 3 + [2] * 7)
+    config = ClassificationConfig(class_weights="balanced")
+    expected = compute_class_weight("balanced", classes=np.arange(3), y=labels.numpy())
+    found = weigh_classes(config, labels, "abc")
+    assert found.numpy() == pytest.approx(expected)
+    assert weigh_classes(config, labels, "abcd")[3] == 1
+    assert weigh_classes(ClassificationConfig(), labels, "abc") is None
+
+
+def test_class_weights_for_other_classes_are_refused():
+    config = ClassificationConfig(class_weights=(1.0, 2.0))
+    with pytest.raises(UserError, match="2 weights for 3 classes: a, b, c"):
+        weigh_classes(config, torch.tensor([0, 1, 2]), "abc")
+    with pytest.raises(ValueError, match="above 0"):
+        ClassificationConfig(class_weights=(1.0, 0.0))
+
+
+@pytest.mark.parametrize(
+    ("smoothing", "mixed", "auxiliaries", "told"),
+    [
+        (0.0, False, 0, ""),
+        (0.1, False, 0, "label smoothing 0.1"),
+        (0.0, True, 0, "mixed images"),
+        (0.1, True, 2, "label smoothing 0.1, auxiliary classifiers, mixed images"),
+    ],
+)
+def test_what_keeps_the_training_loss_from_being_validations_is_told(
+    smoothing, mixed, auxiliaries, told
+):
+    its = objective(Tiny(auxiliaries).eval(), label_smoothing=smoothing)
+    given = batch(mixed=mixed)
+    (turn,) = its.turns(given, 1)
+    loss, _ = its.measure(given)["loss"]
+    assert (float(turn.loss_sum.detach()) == pytest.approx(loss, rel=1e-5)) == (told == "")
+    assert its.loss_includes == told

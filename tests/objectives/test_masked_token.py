@@ -141,3 +141,12 @@ def test_without_the_second_objective_nothing_is_said_of_it_or_learnt_for_it() -
     assert ours.model.bert.pooler.weight.grad is None
     assert ours.model.bert.embedding.weight.grad is not None
     assert ours.measure(batch((-1, -1, -1))).keys() == {"loss", "masked_accuracy"}
+
+
+@pytest.mark.parametrize(("next_sentence", "told"), [(True, "next-sentence loss"), (False, "")])
+def test_what_the_training_loss_has_more_than_validations_is_told(next_sentence, told) -> None:
+    its = objective(next_sentence=next_sentence)
+    (turn,) = its.turns(batch(), 1)
+    loss, _ = its.measure(batch())["loss"]
+    assert (turn.loss_sum.item() == pytest.approx(loss, rel=1e-5)) == (told == "")
+    assert its.loss_includes == told

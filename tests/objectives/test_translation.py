@@ -61,3 +61,20 @@ def test_the_share_of_own_words_grows_over_its_steps(monkeypatch: pytest.MonkeyP
     for step in (1, 5, 10, 30):
         list(its.turns(batch(), step))
     assert shares == [0.05, 0.25, 0.5, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("config", "told"),
+    [
+        ({"label_smoothing": 0.0}, ""),
+        ({"label_smoothing": 0.3}, "label smoothing 0.3"),
+        ({"label_smoothing": 0.0, "own_words": 1.0}, "scheduled sampling"),
+        ({"own_words": 0.5}, "label smoothing 0.1, scheduled sampling"),
+    ],
+)
+def test_what_keeps_the_training_loss_from_being_validations_is_told(config, told) -> None:
+    its = objective(**config)
+    (turn,) = its.turns(batch(), 1)
+    loss, _ = its.measure(batch())["loss"]
+    assert (turn.loss_sum.item() == pytest.approx(loss, rel=1e-5)) == (its.loss_includes == "")
+    assert its.loss_includes == told

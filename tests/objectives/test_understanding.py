@@ -207,3 +207,20 @@ def test_validation_gives_f1_and_matthews_of_all_batches_together():
         sum(g == r for g, r in zip(guesses, labels, strict=True)) / len(labels)
     )
     assert set(summary) == {"loss", "accuracy", "f1", "matthews"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({}, ""),
+        ({"label_smoothing": 0.1}, ""),  # validation's loss has it as well
+        ({"auxiliary": 0.5}, "0.5 x next-token loss"),
+    ],
+)
+def test_what_the_training_loss_has_more_than_validations_is_told(settings, told):
+    its = objective("gpt", Labels("classification", ("a", "b")), **settings)
+    readings = [reading(row, label=n % 2) for n, row in enumerate(ROWS)]
+    loss, _ = its.measure(collate_readings(readings, "classification"))["loss"]
+    found = turn(its, readings).loss_sum.item()
+    assert (found == pytest.approx(loss, rel=1e-5)) == (told == "")
+    assert its.loss_includes == told

@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from landmark.optim.schedule import ScheduleConfig, learning_rate
+from landmark.optim.schedule import ScheduleConfig, build_plateau, learning_rate
 
 
 def rate(step: int, max_steps: int = 1000, hidden_size: int = 512, **changes: object) -> float:
@@ -95,3 +95,36 @@ def test_one_cycle_is_torchs(rising: float) -> None:
     )
     shape = {"name": "one-cycle", "rate": 0.4, "rising": rising, "max_steps": 101}
     assert [rate(step, **shape) for step in range(1, 101)] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("mode", ["min", "max"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"patience": 0},
+        {"patience": 3, "threshold": 0.05},
+        {"patience": 1, "cooldown": 2, "factor": 0.5},
+        {"patience": 0, "floor": 0.01},
+    ],
+)
+def test_plateau_is_torchs_reduction_on_a_plateau(mode: str, options: dict[str, float]) -> None:
+    generator = torch.Generator().manual_seed(3)
+    falling = 2 * 0.9 ** torch.arange(40) + 0.2 * torch.rand(40, generator=generator)
+    scores = (falling if mode == "min" else 4 - falling).tolist()
+    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=0.1)
+    theirs = {"factor": 0.1, "threshold": 1e-4, "cooldown": 0, **options}
+    floor = theirs.pop("floor", 0.0)
+    scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(
+        optimizer, mode, min_lr=0.1 * floor, eps=0, **theirs
+    )
+    share = build_plateau(ScheduleConfig(name="plateau", **options))
+    costs = scores if mode == "min" else [-score for score in scores]
+    for count, score in enumerate(scores, 1):
+        scheduler.step(score)
+        assert 0.1 * share(costs[:count]) == pytest.approx(optimizer.param_groups[0]["lr"])
+    assert optimizer.param_groups[0]["lr"] < 0.1
+
+
+def test_only_a_plateau_goes_by_validations() -> None:
+    assert build_plateau(ScheduleConfig(name="cosine")) is None
+    assert rate(50, name="plateau", rate=0.1, warmup_steps=10) == pytest.approx(0.1)

@@ -6,7 +6,8 @@ cutout on whole batches of numbers between 0 and 1. All draws depend on seed, ep
 Colour components: Krizhevsky et al. 2012, "ImageNet Classification with Deep CNNs", section 4.1.
 They add multiples of the components' eigenvalues, whose size depends on the unit of a pixel; here
 they are multiples of the standard deviations, which does not. Cutout: DeVries and Taylor 2017,
-arXiv 1708.04552. Mixup: Zhang et al. 2018, arXiv 1710.09412. Crops of random area and shape:
+arXiv 1708.04552. Mixup: Zhang et al. 2018, arXiv 1710.09412. CutMix: Yun et al. 2019, arXiv
+1905.04899. RandAugment: randaugment.py. Crops of random area and shape:
 Szegedy et al. 2015, arXiv 1409.4842. Elastic: after Simard et al. 2003, "Best Practices for
 Convolutional Neural Networks", with a coarse grid of shifts in place of smoothed noise.
 """
@@ -24,9 +25,10 @@ from torch.nn import functional
 
 from landmark.core.configuration import settings
 from landmark.core.errors import UserError
-from landmark.data.images.decoding import Pixels
+from landmark.data.images.decoding import Interpolation, Pixels, resampling
 from landmark.data.images.draws import Draws
 from landmark.data.images.form import cut
+from landmark.data.images.randaugment import MOST
 
 Share = Annotated[float, Field(ge=0, le=1)]
 _LONGEST = 4 / 3  # a random part of an image is at most so many times as long as wide
@@ -68,6 +70,12 @@ class AugmentConfig:
     """Side of a square that is blanked out, in pixels."""
     mixup: Share = 0.0
     """Alpha of mixup: images are mixed with others, more evenly the higher it is."""
+    cutmix: Share = 0.0
+    """Alpha of CutMix: a box of another image is pasted in; beside mixup, half of the images."""
+    randaugment: (
+        tuple[Annotated[int, Field(ge=1)], Annotated[float, Field(ge=0, le=MOST)]] | None
+    ) = None
+    """RandAugment: operations an image, and their magnitude up to 30, as [2, 9]; null: off."""
 
     @model_validator(mode="after")
     def _goes_together(self) -> "AugmentConfig":
@@ -76,6 +84,11 @@ class AugmentConfig:
         if self.area and self.padding:
             raise ValueError("augment.area and augment.padding are two ways to crop: choose one")
         return self
+
+    @property
+    def mixes(self) -> bool:
+        """Whether images are mixed with others."""
+        return bool(self.mixup or self.cutmix)
 
     @property
     def moves(self) -> bool:
@@ -99,13 +112,19 @@ class AugmentConfig:
                 raise UserError(f"augment.{name}: these images are grey: set it to 0")
 
 
-def cut_at_random(images: list[Pixels], config: AugmentConfig, side: int, draws: Draws) -> Pixels:
+def cut_at_random(
+    images: list[Pixels],
+    config: AugmentConfig,
+    side: int,
+    draws: Draws,
+    interpolation: Interpolation = "bilinear",
+) -> Pixels:
     """A square of each image, mirrored or not. (B, side, side, C)"""
     result = np.empty((len(images), side, side, images[0].shape[2]), np.uint8)
     if config.area:
         boxes = _boxes(images, config.area, draws)
         for index, (image, box) in enumerate(zip(images, boxes, strict=True)):
-            result[index] = _scaled(image, tuple(box.tolist()), side)
+            result[index] = _scaled(image, tuple(box.tolist()), side, interpolation)
     else:
         tops = _starts(np.array([len(image) for image in images]), config.padding, side, draws, "y")
         widths = np.array([image.shape[1] for image in images])
@@ -142,11 +161,13 @@ def _boxes(images: list[Pixels], area: tuple[float, float], draws: Draws) -> NDA
     return np.stack((left, top, left + wide, top + high), axis=1)
 
 
-def _scaled(image: Pixels, box: tuple[float, ...], side: int) -> Pixels:
+def _scaled(
+    image: Pixels, box: tuple[float, ...], side: int, interpolation: Interpolation
+) -> Pixels:
     flat = image[..., 0] if image.shape[2] == 1 else image
     left, top, right, bottom = box
     part = Image.fromarray(flat).resize(
-        (side, side), Image.Resampling.BILINEAR, (left, top, right, bottom)
+        (side, side), resampling(interpolation), (left, top, right, bottom)
     )
     return np.asarray(part).reshape(side, side, image.shape[2])
 
@@ -241,6 +262,27 @@ def cut_out(images: Tensor, size: int, draws: Draws) -> Tensor:
         is_out.append((places >= first[:, None]) & (places < first[:, None] + size))
     blank = torch.from_numpy(is_out[0][:, :, None] & is_out[1][:, None, :])
     return images.masked_fill(blank[:, None], 0.0)
+
+
+def mix_boxes(
+    images: Tensor, others: Tensor, alpha: float, draws: Draws
+) -> tuple[Tensor, NDArray[np.float64]]:
+    """CutMix: a box of another image in each, and the share of it that is its own.
+
+    (B, C, H, W) twice -> (B, C, H, W), (B,)
+    """
+    _, _, height, width = images.shape
+    half = 0.5 * np.sqrt(1 - draws.beta("cutmix", alpha))
+    is_in, areas = [], []
+    for use, length in (("cutmix y", height), ("cutmix x", width)):
+        middle = draws.integers(use, np.full(len(images), length - 1))
+        reach = (half * length).astype(np.int64)
+        first, end = np.clip(middle - reach, 0, length), np.clip(middle + reach, 0, length)
+        places = np.arange(length)
+        is_in.append((places >= first[:, None]) & (places < end[:, None]))
+        areas.append((end - first) / length)
+    box = torch.from_numpy(is_in[0][:, :, None] & is_in[1][:, None, :])
+    return torch.where(box[:, None], others, images), 1 - areas[0] * areas[1]
 
 
 def _tensor(values: NDArray[np.float64]) -> Tensor:

@@ -16,7 +16,7 @@ from landmark.core.errors import UserError
 from landmark.core.registry import nearest
 from landmark.core.storage import make_folder, read_signed, signed, write_durably
 from landmark.data.hold_out import draw, draw_of_each_class
-from landmark.data.images.decoding import BrokenImageError, Fit, Fitting
+from landmark.data.images.decoding import BrokenImageError, Fit, Fitting, Interpolation
 from landmark.data.images.digits import digits_splits
 from landmark.data.images.files import file_splits, files_digest
 from landmark.data.images.form import FILE, ImageForm, measure
@@ -59,6 +59,8 @@ class ImageDataConfig:
     """Pixels of a side that images are scaled to when they are read; null: as they are."""
     fit: Fit = "crop"
     """Scaled so that the shorter side is `size` (crop), the longer one (pad), or both (squeeze)."""
+    interpolation: Interpolation = "bilinear"
+    """How images are scaled: bilinear or bicubic, in training's crops too."""
     channels: Literal[1, 3] | None = None
     """1: grey, 3: colour; null: as the set has it, files in colour."""
     validation: Annotated[float, Field(gt=0, lt=1)] = 0.1
@@ -108,7 +110,7 @@ def prepare_images(
     splits = training_splits(config, report)
     names = splits["train"].names
     channels = config.channels or channels_of(splits["train"])
-    fitting = Fitting(config.size, config.fit, channels)
+    fitting = Fitting(config.size, config.fit, channels, config.interpolation)
     make_folder(folder)
     data = folder / "data"
     shutil.rmtree(data, ignore_errors=True)
@@ -125,7 +127,9 @@ def prepare_images(
         write_durably(data / _LISTING, signed({"counts": counts}))
         text = f"more than data.cache={config.cache:g} GB decoded: images are read as needed"
         report({"kind": "note", "text": text})
-    form = ImageForm(names, channels, config.size, config.fit, **measured)
+    form = ImageForm(
+        names, channels, config.size, config.fit, interpolation=config.interpolation, **measured
+    )
     form.save(folder / FILE)
     return form, counts["train"], counts["valid"]
 

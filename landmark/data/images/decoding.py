@@ -5,11 +5,12 @@ What cannot be read, or would fill the memory, is a `BrokenImageError` that says
 """
 
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from io import BytesIO
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from landmark.core.errors import ItemError, UserError
 
 Pixels = NDArray[np.uint8]
 Fit = Literal["crop", "squeeze", "pad"]
+Interpolation = Literal["bilinear", "bicubic"]
 _NAMES = "jpg jpeg jpe png gif bmp webp tif tiff ppm pgm pbm pnm jp2 avif"
 SUFFIXES = frozenset(f".{name}" for name in _NAMES.split(" "))
 MOST_PIXELS = 89_478_485  # a quarter of a gigabyte in colour; Pillow's own limit
@@ -48,6 +50,7 @@ class Fitting:
     fit: Fit = "crop"
     """crop: the shorter side is `size`; pad: the longer one; squeeze: both."""
     channels: int = 3
+    interpolation: Interpolation = "bilinear"
 
     def scaled(self, width: int, height: int) -> tuple[int, int]:
         """Width and height of an image once it is fitted."""
@@ -58,6 +61,11 @@ class Fitting:
         side = min(width, height) if self.fit == "crop" else max(width, height)
         ratio = self.size / side
         return max(1, round(width * ratio)), max(1, round(height * ratio))
+
+
+def resampling(interpolation: Interpolation) -> Image.Resampling:
+    """Pillow's filter of that name; each is made wider where images become smaller."""
+    return Image.Resampling[interpolation.upper()]
 
 
 @cache
@@ -106,6 +114,14 @@ def fit_pixels(pixels: Pixels, fitting: Fitting) -> Pixels:
         return pixels.reshape(height, width, channels)
     flat = pixels[..., 0] if pixels.ndim == 3 and channels == 1 else pixels
     return _fitted(Image.fromarray(flat), fitting)
+
+
+def check_pictures(images: Any) -> list[Picture]:
+    """Several images, if that is what a user gave; each is checked where it is read."""
+    is_one = isinstance(images, str | bytes | Path | Image.Image) or getattr(images, "ndim", 4) < 4
+    if is_one or not isinstance(images, Iterable):
+        raise UserError(f"give a list of images, not one object of type {type(images).__name__}")
+    return list(images)
 
 
 def read_picture(image: Picture, fitting: Fitting) -> Pixels:
@@ -183,6 +199,6 @@ def _fitted(image: Image.Image, fitting: Fitting) -> Pixels:
     image = image if image.mode == mode else image.convert(mode)
     size = fitting.scaled(*image.size)
     if size != image.size:
-        image = image.resize(size, Image.Resampling.BILINEAR)
+        image = image.resize(size, resampling(fitting.interpolation))
     pixels = np.array(image, dtype=np.uint8)
     return pixels.reshape(*pixels.shape[:2], fitting.channels)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from landmark.core.storage import read_signed, signed, write_durably
-from landmark.data.images.decoding import Fit, Fitting, Pixels
+from landmark.data.images.decoding import Fit, Fitting, Interpolation, Pixels
 
 FILE = "classes.json"
 
@@ -32,6 +32,7 @@ class ImageForm:
     """Of training's pixels between 0 and 1, a channel each; by default ImageNet's."""
     colours: tuple[tuple[float, ...], ...] = ()
     """Principal components of training's colours, each as long as its standard deviation."""
+    interpolation: Interpolation = "bilinear"
 
     @classmethod
     def load(cls, path: Path) -> "ImageForm":
@@ -49,7 +50,7 @@ class ImageForm:
     @property
     def fitting(self) -> Fitting:
         """How an image is read."""
-        return Fitting(self.size, self.fit, self.channels)
+        return Fitting(self.size, self.fit, self.channels, self.interpolation)
 
     def normalise(self, images: Tensor) -> Tensor:
         """Each channel with mean 0 and deviation 1. (B, C, H, W) of bytes or of 0 to 1"""

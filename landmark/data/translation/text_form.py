@@ -4,10 +4,19 @@
 as Moses does (sacremoses), then lower-cased. It loses case and some spacing; `plain` loses nothing.
 """
 
+import re
 from functools import cached_property
 from typing import Any, Literal
 
 FormName = Literal["plain", "moses-lowercase"]
+
+
+_LINE_BREAKS = re.compile(r"[\r\n]+")
+
+
+def one_line(text: str) -> str:
+    """A translation is one line, whatever a model may write."""
+    return _LINE_BREAKS.sub(" ", text)
 
 
 class TextForm:

@@ -19,7 +19,9 @@ _RIGHT, _OTHER = style.COLOURS[4], style.COLOURS[5]
 
 def write(pipeline: Any, records: Sequence[Any], options: Any, path: Path) -> None:
     """What `landmark classify` found; the name of an image's folder may be its class."""
-    save_classified(records, path, [_label(one.place, pipeline.form.names) for one in records])
+    pixels = [pipeline.read(one.place) for one in records]
+    labels = [_label(one.place, pipeline.form.names) for one in records]
+    save_classified(records, pixels, path, labels)
 
 
 def _label(place: str, names: Sequence[str]) -> str | None:
@@ -28,10 +30,15 @@ def _label(place: str, names: Sequence[str]) -> str | None:
     return name if name in names else None
 
 
-def save_classified(classified: Sequence[Any], path: Path, labels: Sequence[str | None]) -> None:
+def save_classified(
+    classified: Sequence[Any],
+    pixels: "Sequence[Pixels]",
+    path: Path,
+    labels: Sequence[str | None],
+) -> None:
     """Each image under its class, if that is known, with bars of the most probable ones.
 
-    classified: with `pixels`, `place` and `guesses`, each a name and a probability.
+    classified: with `place` and `guesses`, each a name and a probability.
     """
     from matplotlib.patches import Patch
 
@@ -45,7 +52,7 @@ def save_classified(classified: Sequence[Any], path: Path, labels: Sequence[str 
     for number, one in enumerate(classified):
         row, column = divmod(number, columns)
         label = labels[number]
-        draw_pixels(grid[2 * row, column], one.pixels, label or Path(one.place).name)
+        draw_pixels(grid[2 * row, column], pixels[number], label or Path(one.place).name)
         _draw_guesses(grid[2 * row + 1, column], one.guesses, label)
     if any(label is not None for label in labels):
         named = {"the right class": _RIGHT, "another": _OTHER}

@@ -146,12 +146,14 @@ def score_sizes(
     """
     from landmark.engine.run import training_minutes
     from landmark.tasks.translation.evaluation import score, scored_form, translate_all
+    from landmark.tasks.translation.options import TranslateOptions
 
     judge = next(iter(pipelines.values()))
     sources = [source for source, _ in pairs]
     found = []
     for name, pipeline in pipelines.items():
-        results = translate_all(pipeline, sources, beam, None, language, advance)
+        options = TranslateOptions(beam=beam, to=language)
+        results = translate_all(pipeline, sources, options, advance)
         said = scored_form(judge, pipeline, results, language)
         texts = [result.text for result in results]
         bleu, *_ = score(judge, name, pairs, texts, said, RESAMPLES, language).scores

@@ -7,6 +7,7 @@ _HERE = "landmark.tasks.adversarial"
 CARD = Card(
     name="adversarial",
     task=f"{_HERE}.run:TASK",
+    panel="Images",
     recipes=(f"{_HERE}.recipes",),
     open=f"{_HERE}.pipeline:open_pipeline",
     evaluate=Verb(
@@ -22,6 +23,7 @@ CARD = Card(
         Verb(
             name="sample",
             help="Draw samples from a GAN, a number a line.",
+            summary="Draw samples from a generative model: images or points.",
             run=f"{_HERE}.verbs:sample",
             options=f"{_HERE}.options:SampleOptions",
             unit="samples",

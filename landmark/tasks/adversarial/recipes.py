@@ -8,7 +8,11 @@ from landmark.tasks.catalog import System, add_system, recipe
 
 add_system(
     System(
-        "gan", "Goodfellow et al., Generative Adversarial Nets, arXiv 1406.2661", 2014, "generation"
+        "gan",
+        "Goodfellow et al., Generative Adversarial Nets, arXiv 1406.2661",
+        2014,
+        "generation",
+        what="a generator and a discriminator against each other",
     )
 )
 

@@ -7,6 +7,7 @@ _HERE = "landmark.tasks.autoencoding"
 CARD = Card(
     name="autoencoding",
     task=f"{_HERE}.run:TASK",
+    panel="Images",
     recipes=(f"{_HERE}.recipes",),
     data_options="landmark.tasks.image_options:ImageDataOptions",
     open=f"{_HERE}.pipeline:open_pipeline",
@@ -31,6 +32,7 @@ CARD = Card(
         Verb(
             name="sample",
             help="Draw images from a variational autoencoder.",
+            summary="Draw samples from a generative model: images or points.",
             run=f"{_HERE}.verbs:sample",
             options=f"{_HERE}.options:SampleOptions",
             products=(

@@ -13,7 +13,7 @@ from landmark.core.errors import UserError
 from landmark.core.runtime import choose_device, derive_seed
 from landmark.data.batch import ImageBatch
 from landmark.data.images.corpus import image_splits, open_split
-from landmark.data.images.decoding import Fitting, Picture, Pixels, read_picture
+from landmark.data.images.decoding import Fitting, Picture, Pixels, check_pictures, read_picture
 from landmark.data.images.files import unlabelled_source
 from landmark.data.images.form import FILE, ImageForm
 from landmark.data.images.reading import Broken, readable, report_broken, warn
@@ -79,7 +79,9 @@ class AutoencodingPipeline:
     @torch.inference_mode()
     def encode(self, images: Sequence[Picture]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Mean and standard deviation of each image's code. (N, Z) each"""
-        mean, log_variance = self.model.encode(self._input([self.read(one) for one in images]))
+        mean, log_variance = self.model.encode(
+            self._input([self.read(one) for one in check_pictures(images)])
+        )
         return mean.float().cpu().numpy(), (log_variance / 2).exp().float().cpu().numpy()
 
     @torch.inference_mode()
@@ -97,9 +99,10 @@ class AutoencodingPipeline:
 
     def compare(self, images: Sequence[Picture]) -> list[tuple[Pixels, Pixels]]:
         """Each image as the network reads it, and its reconstruction."""
-        if not len(images):
+        read = [self.read(one) for one in check_pictures(images)]
+        if not read:
             raise UserError("there are no images")
-        return self._reconstruct([self.read(one) for one in images])
+        return self._reconstruct(read)
 
     def sample(self, count: int = 16, seed: int = 1) -> list[Pixels]:
         """Images of codes drawn from the prior; the same seed draws the same. (H, W, C) each"""

@@ -8,6 +8,7 @@ _TEXTS = "landmark.tasks.labelled_texts"
 CARD = Card(
     name="bag-of-words",
     task=f"{_HERE}.run:TASK",
+    panel="Language",
     recipes=(f"{_HERE}.recipes",),
     open=f"{_HERE}.pipeline:open_pipeline",
     evaluate=Verb(
@@ -23,6 +24,7 @@ CARD = Card(
         Verb(
             name="predict",
             help="Label texts by the words that they have.",
+            summary="Label texts, tag words or answer questions.",
             run=f"{_TEXTS}.verbs:predict",
             takes="texts",
             read=f"{_TEXTS}.verbs:read",

@@ -8,8 +8,10 @@ _FIGURES = "landmark.figures.images"
 CARD = Card(
     name="image-classification",
     task=f"{_HERE}.run:TASK",
+    panel="Images",
     recipes=(
         f"{_HERE}.recipes",
+        f"{_HERE}.full_data",
         f"{_HERE}.convolutional",
         f"{_HERE}.vit",
         f"{_HERE}.adam",
@@ -30,6 +32,17 @@ CARD = Card(
                 "Draw the confusion matrix of the first set to this file.",
                 f"{_FIGURES}.confusion:write",
             ),
+            Product(
+                "predictions",
+                "Write the class and the prediction of every image to this .csv file.",
+                f"{_HERE}.predictions:write_predictions",
+                suffixes=(".csv",),
+            ),
+            Product(
+                "mistakes",
+                "Draw the misclassified images with the most probable wrong classes.",
+                f"{_FIGURES}.mistakes:write",
+            ),
         ),
         unit="images",
         done="evaluated",
@@ -46,6 +59,13 @@ CARD = Card(
                     "figure",
                     "Draw the images with their classes to this file.",
                     f"{_FIGURES}.classified:write",
+                ),
+                Product(
+                    "csv",
+                    "Write images, classes and probabilities to this .csv file, a row an image.",
+                    f"{_HERE}.predictions:write_classified",
+                    suffixes=(".csv",),
+                    replaces_output=True,
                 ),
             ),
             unit="images",
@@ -88,9 +108,9 @@ CARD = Card(
     exports={
         "onnx": Verb(
             name="onnx",
-            help="The network as an ONNX graph.",
+            help="The network as an ONNX graph, in float32 or int8.",
             run=f"{_HERE}.exports:export_network",
-            options="landmark.tasks.card:ExportOptions",
+            options=f"{_HERE}.options:OnnxOptions",
         )
     },
     imports={

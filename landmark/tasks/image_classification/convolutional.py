@@ -106,12 +106,13 @@ def _networks(variants: Mapping[str, ImageNetworkConfig]) -> tuple[Network, ...]
     )
 
 
-for _name, _paper, _year, _variants in (
+for _name, _paper, _year, _what, _variants in (
     (
         "lenet",
         "LeCun, Bottou, Bengio and Haffner, Gradient-Based Learning Applied to Document "
         "Recognition, Proceedings of the IEEE",
         1998,
+        "convolutions and pooling for handwritten digits",
         lenet.VARIANTS,
     ),
     (
@@ -119,26 +120,36 @@ for _name, _paper, _year, _variants in (
         "Krizhevsky, Sutskever and Hinton, ImageNet Classification with Deep Convolutional "
         "Neural Networks, NIPS",
         2012,
+        "the convolutional network that won ImageNet in 2012",
         alexnet.VARIANTS,
     ),
-    ("nin", "Lin, Chen and Yan, Network In Network, arXiv 1312.4400", 2013, nin.VARIANTS),
+    (
+        "nin",
+        "Lin, Chen and Yan, Network In Network, arXiv 1312.4400",
+        2013,
+        "small networks inside convolutions",
+        nin.VARIANTS,
+    ),
     (
         "vgg",
         "Simonyan and Zisserman, Very Deep Convolutional Networks for Large-Scale Image "
         "Recognition, arXiv 1409.1556",
         2014,
+        "up to 19 layers of 3x3 convolutions",
         vgg.VARIANTS,
     ),
     (
         "googlenet",
         "Szegedy et al., Going Deeper with Convolutions, arXiv 1409.4842",
         2014,
+        "convolutions of several sizes side by side",
         googlenet.VARIANTS,
     ),
     (
         "highway",
         "Srivastava, Greff and Schmidhuber, Highway Networks, arXiv 1505.00387",
         2015,
+        "deep networks with gated skip connections",
         highway.VARIANTS,
     ),
     (
@@ -146,13 +157,15 @@ for _name, _paper, _year, _variants in (
         "Ioffe and Szegedy, Batch Normalization, arXiv 1502.03167; Szegedy et al., Rethinking the "
         "Inception Architecture, arXiv 1512.00567; Inception-v4, arXiv 1602.07261",
         2015,
+        "batch normalisation and factorised convolutions",
         {**inception.VARIANTS, **inception_v4.VARIANTS},
     ),
     (
         "resnet",
         "He et al., Deep Residual Learning for Image Recognition, arXiv 1512.03385",
         2015,
+        "residual connections, up to 152 layers",
         {**resnet.VARIANTS, "resnet-9": resnet9.ResNet9Config()},
     ),
 ):
-    add_system(System(_name, _paper, _year, _TASK, _networks(_variants)))
+    add_system(System(_name, _paper, _year, _TASK, _networks(_variants), _what))

@@ -25,7 +25,7 @@ from landmark.models.vision import lay_out
 from landmark.tasks.exporting import open_export
 from landmark.tasks.image_classification.packed import pack
 
-COMPILED, ONNX = "compiled", "onnx"
+COMPILED, ONNX, ONNX_INT8 = "compiled", "onnx", "onnx-int8"
 
 
 class Engine(Protocol):
@@ -110,7 +110,7 @@ class OnnxEngine:
         return torch.from_numpy(self._session.run(None, {IMAGES: given})[0])
 
 
-def load_onnx(run: Run, checkpoint: str | None = None) -> OnnxEngine:
+def load_onnx(run: Run, checkpoint: str | None = None, name: str = ONNX) -> OnnxEngine:
     """The engine of a run's export; refuses one that is missing, damaged or of other weights."""
     library("onnxruntime")
-    return OnnxEngine(open_export(run, ONNX, checkpoint))
+    return OnnxEngine(open_export(run, name, checkpoint))

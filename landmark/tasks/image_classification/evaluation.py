@@ -12,6 +12,7 @@ from landmark.metrics.understanding import Score
 from landmark.tasks.card import Report, Result
 from landmark.tasks.image_classification.options import EvaluateOptions
 from landmark.tasks.image_classification.pipeline import ClassificationPipeline
+from landmark.tasks.image_classification.predictions import Predictions
 
 _MOST_ROWS = 40  # classes in the table; of more, the worst
 
@@ -31,6 +32,7 @@ class SetScores(Result):
     checkpoint: str
     ten_crop: bool
     result: ClassificationScores
+    predictions: Predictions
 
     def json(self) -> dict[str, Any]:
         return {
@@ -87,11 +89,12 @@ def evaluate(
         report({"kind": "progress", "done": done, "total": total, "unit": "images"})
 
     for name, images in sets.items():
-        result = pipeline.evaluate(
+        found = pipeline.predict(
             images, ten_crop=options.ten_crop, strict=options.strict, report=advance, note=report
         )
         folder, checkpoint = str(pipeline.run.folder), pipeline.checkpoint.name
-        yield SetScores(name, folder, checkpoint, options.ten_crop, result)
+        scores = found.scores(pipeline.form.names)
+        yield SetScores(name, folder, checkpoint, options.ten_crop, scores, found)
 
 
 def _open_sets(

@@ -77,6 +77,8 @@ class ImageOrigin:
             )
         channels: Literal[1, 3] = 1 if self.form.channels == 1 else 3
         data = dataclasses.replace(config.data, size=size, channels=channels)
+        if "data.interpolation" not in self.origin.named:
+            data = dataclasses.replace(data, interpolation=self.form.interpolation)
         return dataclasses.replace(config, model=model, data=data)
 
     def _check_size(self, model: VisionConfig) -> None:
@@ -147,13 +149,14 @@ def load_initial(model: ImageNetwork, folder: Path) -> None:
 
 def freeze(model: ImageNetwork, config: ImageFineTuningConfig) -> list[nn.Module]:
     """Let the lowest stages need no gradients; returns them."""
-    stages = model.stages()
+    stages = model.named_stages()
     if config.frozen_stages > len(stages):
+        named = ", ".join(f"{number} {name}" for number, name in enumerate(stages, 1))
         raise UserError(
             f"fine_tuning.frozen_stages is {config.frozen_stages}, but the network has "
-            f"{len(stages)} stages"
+            f"{len(stages)} stages: {named}"
         )
-    frozen = stages[: config.frozen_stages]
+    frozen = list(stages.values())[: config.frozen_stages]
     for stage in frozen:
         stage.requires_grad_(False)
     return frozen

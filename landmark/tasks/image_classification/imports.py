@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import torch
 
@@ -14,6 +14,7 @@ from landmark.core.errors import UserError
 from landmark.core.registry import nearest
 from landmark.core.storage import signed
 from landmark.data.images.corpus import ImageDataConfig
+from landmark.data.images.decoding import Interpolation
 from landmark.data.images.form import FILE, ImageForm
 from landmark.data.text_file import digest_file, read_lines
 from landmark.interop.huggingface.download import fetch_model
@@ -45,6 +46,8 @@ class Preparation:
     mean: tuple[float, ...] | None = None
     deviation: tuple[float, ...] | None = None
     """Of values between 0 and 1, one for each channel or one for all."""
+    interpolation: Interpolation | None = None
+    """How images are scaled."""
 
     def over(self, other: "Preparation") -> "Preparation":
         """This, and the other where it says nothing."""
@@ -68,7 +71,9 @@ def _import(
     report: Report,
     weights: str | None = None,
 ) -> Path:
-    preparation = Preparation(options.resize, options.image_size, options.mean, options.std)
+    preparation = Preparation(
+        options.resize, options.image_size, options.mean, options.std, options.interpolation
+    )
     return import_network(
         library,
         options.path,
@@ -179,7 +184,8 @@ def _preparation(
             f"the file's positions are for {found.config.image_size}"
         )
     side = image_size or published.image_size
-    return Preparation(round(published.resize * side / published.image_size))
+    scaled = round(published.resize * side / published.image_size)
+    return Preparation(scaled, interpolation=published.interpolation)
 
 
 def _prepared(
@@ -212,8 +218,14 @@ def _prepared(
         size=scaled,
         mean=_colours("mean", wanted.mean or mean, channels),
         deviation=_colours("deviation", wanted.deviation or deviation, channels),
+        interpolation=wanted.interpolation or "bilinear",
     )
-    data = ImageDataConfig(corpus="files", size=scaled, channels=channels)  # type: ignore[arg-type]
+    data = ImageDataConfig(
+        corpus="files",
+        size=scaled,
+        channels=channels,  # type: ignore[arg-type]
+        interpolation=form.interpolation,
+    )
     return ImageClassificationRun(data=data, model=model), form  # type: ignore[arg-type]
 
 
@@ -236,9 +248,9 @@ def _describe(config: ImageClassificationRun, form: ImageForm) -> str:
     mean, deviation = (
         ", ".join(f"{value:g}" for value in values) for values in (form.mean, form.deviation)
     )
-    side = config.model.image_size
+    side, bicubic = config.model.image_size, ", bicubic" * (form.interpolation == "bicubic")
     return (
-        f"{len(form.names)} classes; images: shorter side {form.size}, of it the middle "
+        f"{len(form.names)} classes; images: shorter side {form.size}{bicubic}, of it the middle "
         f"{side} x {side}, mean {mean}, deviation {deviation}"
     )
 
@@ -292,6 +304,7 @@ def _read_folder(folder: Path) -> tuple[Path, Preparation, list[str] | None]:
             side,
             tuple(map(float, said["mean"])) if said.get("mean") else None,
             tuple(map(float, said["std"])) if said.get("std") else None,
+            _interpolation(said.get("interpolation")),
         )
         names = _listed(config["label_names"]) if config.get("label_names") else None
         descriptions = config.get("label_descriptions") or {}
@@ -300,3 +313,8 @@ def _read_folder(folder: Path) -> tuple[Path, Preparation, list[str] | None]:
     if names is not None and isinstance(descriptions, dict):
         names = [str(descriptions.get(name, name)) for name in names]
     return files[0], preparation, names
+
+
+def _interpolation(name: Any) -> Interpolation | None:
+    """timm also names others, and `random`: then the usual one is taken."""
+    return name if name in get_args(Interpolation) else None

@@ -1,12 +1,12 @@
 """Options of image classification's commands."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
 from landmark.core.configuration import Positional, settings
-from landmark.tasks.card import PrecisionOptions
+from landmark.tasks.card import ExportOptions, PrecisionOptions
 
 
 @settings
@@ -14,7 +14,8 @@ class ImageOpenOptions(PrecisionOptions):
     """How a run on images is opened."""
 
     engine: str = "torch"
-    """torch, or an export: ctranslate2, ctranslate2-int8, onnx; images: also compiled."""
+    """torch, or an export: ctranslate2, ctranslate2-int8, onnx; images: also onnx-int8 and
+    compiled."""
 
 
 @settings
@@ -25,6 +26,16 @@ class ClassifyOptions:
     """How many classes to name."""
     ten_crop: bool = False
     """Average the predictions of ten crops of each image."""
+
+
+@settings
+class OnnxOptions(ExportOptions):
+    """What `--to onnx` takes."""
+
+    int8: bool = False
+    """Weights in eight bits: a quarter of the size."""
+    calibration: Path | None = None
+    """With --int8: a folder of images to set ranges by; default: the run's training images."""
 
 
 @settings
@@ -82,6 +93,8 @@ class _NetworkOptions:
     """Resize the shorter side of an image to so many pixels."""
     image_size: Annotated[int, Field(ge=1)] | None = None
     """Pixels a side of the centre crop."""
+    interpolation: Literal["bilinear", "bicubic"] | None = None
+    """How images are resized; default: as the weights say, else bilinear."""
     mean: _Colours = None
     """What is subtracted from each colour (0 to 1), as 0.485,0.456,0.406."""
     std: _Colours = None

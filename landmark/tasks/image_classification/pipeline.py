@@ -15,7 +15,7 @@ from torch import Tensor
 from landmark.core.errors import UserError
 from landmark.core.runtime import Precision, choose_device
 from landmark.data.images.corpus import image_splits, open_split, read_source
-from landmark.data.images.decoding import Picture, Pixels, read_picture
+from landmark.data.images.decoding import Picture, Pixels, check_pictures, read_picture
 from landmark.data.images.files import file_splits
 from landmark.data.images.form import FILE, ImageForm
 from landmark.data.images.reading import Broken, readable, report_broken, warn
@@ -23,17 +23,19 @@ from landmark.data.images.store import Images
 from landmark.engine.checkpoint import load_module
 from landmark.engine.run import Run
 from landmark.engine.session import load_player
-from landmark.metrics.classification import TOP, ClassificationScores, places, score_classification
+from landmark.metrics.classification import TOP, ClassificationScores, places
 from landmark.models.vision import build_network, lay_out
 from landmark.tasks.card import Report, Result
 from landmark.tasks.image_classification.engine import (
     COMPILED,
     ONNX,
+    ONNX_INT8,
     Engine,
     TorchEngine,
     load_onnx,
 )
 from landmark.tasks.image_classification.options import ImageOpenOptions
+from landmark.tasks.image_classification.predictions import Predictions
 from landmark.tasks.image_classification.run import ImageClassificationRun
 from landmark.tasks.training import check_assets
 
@@ -54,7 +56,6 @@ class Classified(Result):
 
     place: str
     guesses: tuple[Guess, ...]
-    pixels: Pixels
 
     def json(self) -> dict[str, Any]:
         return {"image": self.place, "classes": [guess._asdict() for guess in self.guesses]}
@@ -69,16 +70,19 @@ def open_pipeline(
 ) -> "ClassificationPipeline":
     """A run on images, with what computes its scores."""
     engine = options.engine
-    if engine not in ("torch", COMPILED, ONNX):
-        raise UserError(f"--engine {engine}: an image classifier has torch, compiled and onnx")
+    if engine not in ("torch", COMPILED, ONNX, ONNX_INT8):
+        raise UserError(
+            f"--engine {engine}: an image classifier has torch, compiled, onnx and onnx-int8"
+        )
     precision = options.precision or "fp32"
     if precision != "fp32" and engine != "torch":
         raise UserError(f"--precision {precision} is for --engine torch: {engine} has its own")
     check_assets(run)
-    device = "cpu" if engine == ONNX else options.device
+    is_exported = engine in (ONNX, ONNX_INT8)
+    device = "cpu" if is_exported else options.device
     pipeline = ClassificationPipeline(run, config, options.checkpoint, device, precision)
-    if engine == ONNX:
-        pipeline.engine = load_onnx(run, options.checkpoint)
+    if is_exported:
+        pipeline.engine = load_onnx(run, options.checkpoint, engine)
     elif engine == COMPILED:
         pipeline.engine = TorchEngine(pipeline.network, pipeline.device, compiled=True)
     return pipeline
@@ -134,6 +138,7 @@ class ClassificationPipeline:
         self, images: Sequence[Picture], top: int = TOP, *, ten_crop: bool = False
     ) -> Iterator[Classified | UserError]:
         """The same one after the other; for an image that cannot be read, why."""
+        images = check_pictures(images)
         for chosen in _parts(len(images)):
             read = [self._attempt(images[index]) for index in chosen]
             pixels = [one for one in read if not isinstance(one, UserError)]
@@ -142,7 +147,7 @@ class ClassificationPipeline:
                 if isinstance(one, UserError):
                     yield one
                 else:
-                    yield Classified(_name(images[index]), self._best(next(rows), top), one)
+                    yield Classified(_name(images[index]), self._best(next(rows), top))
 
     def _attempt(self, image: Picture) -> Pixels | UserError:
         try:
@@ -159,7 +164,7 @@ class ClassificationPipeline:
         self, images: Sequence[Picture], report: Count = lambda count: None
     ) -> NDArray[np.float32]:
         """What the last layer reads of each image: its last hidden layer. (N, F)"""
-        rows = []
+        rows, images = [], check_pictures(images)
         for start in range(0, len(images), _TOGETHER):
             chosen = images[start : start + _TOGETHER]
             rows.append(self._features([self.read(image) for image in chosen]))
@@ -184,21 +189,44 @@ class ClassificationPipeline:
         report: Count = lambda count: None,
         note: Report = warn,
     ) -> ClassificationScores:
-        """Name all images of a set and score the names; `strict`: a broken image ends it."""
-        guesses: list[int] = []
-        ranks: list[int] = []
+        """Classify all images of a set and score that; `strict`: a broken image ends it."""
+        found = self.predict(images, ten_crop=ten_crop, strict=strict, report=report, note=note)
+        return found.scores(self.form.names)
+
+    def predict(
+        self,
+        images: Images,
+        *,
+        ten_crop: bool = False,
+        strict: bool = False,
+        report: Count = lambda count: None,
+        note: Report = warn,
+    ) -> Predictions:
+        """Classify all images of a set; `strict`: a broken image ends it."""
         whole: list[int] = []
+        parts: list[tuple[Tensor, ...]] = []
         broken: Broken = {}
         for chosen in _parts(len(images)):
             found, pixels = readable(images, chosen, strict, broken)
             if found:
-                scores = self.probabilities(pixels, ten_crop)
-                guesses += scores.argmax(1).tolist()
-                ranks += places(scores, torch.from_numpy(images.labels[found])).tolist()
+                shares, labels = self.probabilities(pixels, ten_crop), images.labels[found]
+                own = torch.from_numpy(labels)
+                best = shares.max(1)
                 whole += found
+                parts.append(
+                    (
+                        best.indices,
+                        places(shares, own),
+                        best.values,
+                        shares.gather(1, own[:, None])[:, 0],
+                    )
+                )
             report(len(chosen))
         report_broken(len(images), broken, note)
-        return score_classification(guesses, ranks, images.labels[whole], self.form.names)
+        if not parts:
+            raise UserError("there are no images to score")
+        columns = (torch.cat(column).numpy() for column in zip(*parts, strict=True))
+        return Predictions(images, np.array(whole, np.int64), *columns)
 
     def read(self, image: Picture) -> Pixels:
         """An image in the form that the network was trained on. (H, W, C)"""

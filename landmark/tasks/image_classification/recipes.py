@@ -138,7 +138,13 @@ def _photographs(
 _FLOWERS = ImageDataConfig(corpus="flowers-96", validation=0.05)
 
 
-@recipe("lenet5-digits", system="lenet", summary="8x8 digits that come with us: half a minute")
+@recipe(
+    "lenet5-digits",
+    system="lenet",
+    summary="8x8 digits that come with us",
+    minutes=0.3,
+    reaches="all 360 held-out images right",
+)
 def lenet5_digits() -> ImageClassificationRun:
     return ImageClassificationRun(
         data=ImageDataConfig(corpus="digits", size=28),
@@ -151,12 +157,24 @@ def lenet5_digits() -> ImageClassificationRun:
     )
 
 
-@recipe("lenet5-mnist", system="lenet", summary="the network of 1998 on MNIST: five minutes")
+@recipe(
+    "lenet5-mnist",
+    system="lenet",
+    summary="the network of 1998 on MNIST",
+    minutes=7.1,
+    reaches="error 0.93 %",
+)
 def lenet5_mnist() -> ImageClassificationRun:
     return _mnist(LeNet1998Config(image_size=28, padding=2), _adam(), 2e-3, epochs=30)
 
 
-@recipe("best-mnist", system="resnet", summary="our best on MNIST, a small ResNet-9: half an hour")
+@recipe(
+    "best-mnist",
+    system="resnet",
+    summary="our best on MNIST, a small ResNet-9",
+    minutes=37.5,
+    reaches="error 0.28 %",
+)
 def best_mnist() -> ImageClassificationRun:
     return _mnist(
         ResNet9Config(channels=1, image_size=28, width=16, blocks=(1, 1, 1)),
@@ -168,7 +186,13 @@ def best_mnist() -> ImageClassificationRun:
     )
 
 
-@recipe("resnet-cifar", system="resnet", summary="the quarter of CIFAR-10, quickly: 45 minutes")
+@recipe(
+    "resnet-cifar",
+    system="resnet",
+    summary="a small ResNet-9 on a quarter of CIFAR-10",
+    minutes=62.0,
+    reaches="accuracy 83.19 %",
+)
 def resnet_cifar() -> ImageClassificationRun:
     return _cifar(
         ResNet9Config(width=32, blocks=(1, 1, 1)), _descent(), _cosine(0.2, 700), epochs=35
@@ -208,7 +232,13 @@ def highway_cifar() -> ImageClassificationRun:
     return _cifar(shape, _descent(), _divided(0.05), epochs=40, clip_norm=5.0)
 
 
-@recipe("vit-cifar", system="vit", summary="a small ViT on the quarter of CIFAR-10: why it trails")
+@recipe(
+    "vit-cifar",
+    system="vit",
+    summary="a small ViT on the quarter of CIFAR-10: why it trails",
+    minutes=76.2,
+    reaches="accuracy 60.21 %",
+)
 def vit_cifar() -> ImageClassificationRun:
     shape = ViTConfig(
         classes=10,
@@ -250,7 +280,13 @@ def _small_photograph(classes: int) -> ResNet9Config:
     )
 
 
-@recipe("resnet-flowers", system="resnet", summary="five kinds of flower, from scratch: 30 minutes")
+@recipe(
+    "resnet-flowers",
+    system="resnet",
+    summary="a small ResNet-9 on five kinds of flower, from scratch",
+    minutes=31.5,
+    reaches="accuracy 86.55 %",
+)
 def resnet_flowers() -> ImageClassificationRun:
     return _photographs(_FLOWERS, _small_photograph(5), _descent(1e-3), 0.1, epochs=80)
 

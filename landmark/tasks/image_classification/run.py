@@ -22,7 +22,11 @@ from landmark.engine.settings import resolve_epochs
 from landmark.engine.trainer import Report
 from landmark.models.convolutional.lenet import LeNetConfig
 from landmark.models.vision import VisionConfig, build_network, lay_out
-from landmark.objectives.classification import ClassificationConfig, ClassificationObjective
+from landmark.objectives.classification import (
+    ClassificationConfig,
+    ClassificationObjective,
+    weigh_classes,
+)
 from landmark.optim.schedule import ScheduleConfig
 from landmark.tasks.assembly import assemble_one
 from landmark.tasks.fine_tuning import INITIAL, Origin
@@ -131,7 +135,9 @@ def assemble(config: ImageClassificationRun, folder: Path, device: torch.device)
         )
         for split in ("train", "valid")
     )
-    objective = ClassificationObjective(model, config.objective, frozen)
+    weights = weigh_classes(config.objective, torch.from_numpy(training.images.labels), form.names)
+    weights = None if weights is None else weights.to(device)
+    objective = ClassificationObjective(model, config.objective, frozen, weights)
     share = rate_share(model, config.fine_tuning.stage_decay)
     return assemble_one(config, objective, training, validation, share)
 
@@ -147,6 +153,7 @@ TASK = Task(
     resolved=(
         "data.size",
         "data.channels",
+        "data.interpolation",
         "model.classes",
         "model.channels",
         "trainer.max_steps",

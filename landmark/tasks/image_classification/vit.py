@@ -48,5 +48,6 @@ add_system(
             )
             for variant, config in VARIANTS.items()
         ),
+        "a Transformer encoder over patches of an image",
     )
 )

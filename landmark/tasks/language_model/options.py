@@ -1,7 +1,7 @@
 """Options of the commands of language models."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
@@ -11,6 +11,10 @@ from landmark.core.configuration import Positional, settings
 @settings
 class SamplingOptions:
     """How the next token is drawn."""
+
+    panels: ClassVar[dict[str, tuple[str, ...]]] = {
+        "Sampling": ("temperature", "top_k", "top_p", "repetition_penalty", "seed")
+    }
 
     temperature: Annotated[float, Field(ge=0)] = 1.0
     """Below 1 for safer text, above 1 for more varied text; 0: always the most probable token."""
@@ -30,10 +34,14 @@ class GenerateOptions(SamplingOptions):
 
     length: Annotated[int, Field(ge=1)] = 500
     """Maximum number of new tokens: characters or subwords, as trained."""
+    no_repeat_ngram: Annotated[int, Field(ge=1)] | None = None
+    """Never write the same n-gram of this many tokens twice."""
+    min_length: Annotated[int, Field(ge=0)] = 0
+    """Do not end before this many tokens."""
     stop: tuple[str, ...] = ()
     r"""End a text before this string (\n: the end of a line). Repeatable."""
-    seed: int = 1
-    """Random seed."""
+    seed: int | None = None
+    """Random seed. [default: 1]"""
     samples: Annotated[int, Field(ge=1)] = 1
     """How many texts to write for each prompt."""
     batch_size: Annotated[int, Field(ge=1)] = 16

@@ -22,6 +22,7 @@ from landmark.data.running_text.character import (
     load_tokenizer,
 )
 from landmark.data.text_file import check_text, check_texts
+from landmark.decoding.blocking import PADDING, Blocking
 from landmark.decoding.extension import keep_in_place
 from landmark.decoding.stepwise import (
     Chooser,
@@ -44,6 +45,7 @@ NEWLINE = "\n"
 BATCH_SIZE = 16
 _INCOMPLETE = "\ufffd"  # how a decoder writes the first bytes of a character
 _AS_IT_BELIEVES = SamplingConfig()
+_NOTHING = Blocking()
 Ending = Literal["length", "stop", "end"]
 
 
@@ -89,12 +91,18 @@ class GenerationConfig:
     repetition_penalty: float = 1.0
     stop: tuple[str, ...] = ()
     seed: int = 1
+    blocking: Blocking = _NOTHING
+    """What may not be written: n-grams that were read or written before, too early an end."""
 
     def __post_init__(self) -> None:
         if self.length < 1:
             raise UserError(f"length {self.length}: must be at least 1")
         if self.repetition_penalty <= 0:
             raise UserError(f"repetition penalty {self.repetition_penalty}: must be above 0")
+        if self.blocking.min_length > self.length:
+            raise UserError(
+                f"min_length {self.blocking.min_length}: is more than the length of {self.length}"
+            )
         if "" in self.stop:
             raise UserError("a stop string is empty: every text would end at once")
 
@@ -157,6 +165,8 @@ class GenerationPipeline:
         *,
         sampling: SamplingConfig | None = _AS_IT_BELIEVES,
         repetition_penalty: float = 1.0,
+        no_repeat_ngram: int | None = None,
+        min_length: int = 0,
         stop: Sequence[str] = (),
         samples: int = 1,
         seed: int = 1,
@@ -168,7 +178,8 @@ class GenerationPipeline:
         What sample n of prompt p draws depends on the seed, p and n alone. `batch_size` texts are
         written at a time. `watch` is shown the first text, piece by piece as it is written.
         """
-        config = GenerationConfig(length, sampling, repetition_penalty, tuple(stop), seed)
+        writing = length, sampling, repetition_penalty, tuple(stop), seed
+        config = GenerationConfig(*writing, Blocking(no_repeat_ngram, min_length))
         prompts = [prompt] if isinstance(prompt, str) else check_texts(prompt)
         places = "the prompt" if len(prompts) == 1 else "prompt {}"
         items = [Item(text, places.format(n), n) for n, text in enumerate(prompts, 1)]
@@ -186,6 +197,10 @@ class GenerationPipeline:
         """The same for prompts with their places and numbers: those of a file, part by part."""
         if samples < 1 or batch_size < 1:
             raise UserError(f"samples {samples}, batch {batch_size}: both must be at least 1")
+        if config.blocking.min_length and self.end is None:
+            raise UserError(
+                f"{self.run.folder}: its texts have no end-of-text token: leave out min_length"
+            )
         drafts = self._drafts(items, samples, config)
         together = sorted(drafts, key=lambda draft: len(draft.read))  # of like length
         for first in range(0, len(drafts), batch_size):
@@ -288,6 +303,8 @@ class GenerationPipeline:
         weighed = logits
         if writing.is_said is not None:
             weighed = penalize_repetition(logits, writing.is_said, config.repetition_penalty)
+        if config.blocking != _NOTHING:
+            weighed = config.blocking.apply(weighed, *writing.held(), self.end)
         choose: Chooser = choose_greedily
         if config.sampling:
             choose = sampler(config.sampling, writing.uniform().to(logits.device))
@@ -406,6 +423,13 @@ class _Writing:
     def uniform(self) -> Tensor:
         """A number in [0, 1) for each row, of its own sequence. (R, 1)"""
         return torch.stack([torch.rand(1, generator=draft.generator) for draft in self.drafts])
+
+    def held(self) -> tuple[Tensor, int]:
+        """What each row has read and said (R, T), and how much of it was said."""
+        rows = [[*draft.read, *draft.tokens] for draft in self.drafts]
+        longest = max(map(len, rows))
+        padded = [[*[PADDING] * (longest - len(row)), *row] for row in rows]
+        return torch.tensor(padded, device=self.rows.device), len(self.drafts[0].tokens)
 
     def note(self, tokens: Tensor, gained: Tensor) -> None:
         """Each row says its token."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from landmark.core.errors import UserError
+from landmark.decoding.blocking import Blocking
 from landmark.decoding.stepwise import SamplingConfig
 from landmark.models.transformer.gpt import GPTConfig
 from landmark.tasks.card import Item, Record, Remark, Report, Result, answer
@@ -32,6 +33,8 @@ def check_generate(config: Any, options: GenerateOptions, has_input: bool) -> No
     check_sampling(config, options)
     if options.temperature == 0 and options.samples > 1:
         raise UserError("temperature 0 draws nothing: all --samples would be the same")
+    if options.temperature == 0 and options.seed is not None:
+        raise UserError("temperature 0 draws nothing: leave out --seed")
 
 
 def check_sampling(config: Any, options: SamplingOptions) -> None:
@@ -57,7 +60,8 @@ def generation_config(options: GenerateOptions) -> GenerationConfig:
         sampling_of(options),
         options.repetition_penalty,
         tuple(map(unescape, options.stop)),
-        options.seed,
+        1 if options.seed is None else options.seed,
+        Blocking(options.no_repeat_ngram, options.min_length),
     )
 
 

@@ -8,6 +8,7 @@ _SHARED = "landmark.tasks"
 CARD = Card(
     name="masked-language-model",
     task=f"{_HERE}.run:TASK",
+    panel="Language",
     recipes=(f"{_HERE}.recipes",),
     data_options=f"{_SHARED}.text_options:TextDataOptions",
     open=f"{_HERE}.pipeline:open_pipeline",

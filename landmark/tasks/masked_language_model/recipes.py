@@ -45,6 +45,7 @@ add_system(
             )
             for variant, config in VARIANTS.items()
         ),
+        "a Transformer encoder that fills in masked words",
     )
 )
 
@@ -90,7 +91,9 @@ def _small(data: PassageConfig, max_steps: int) -> MaskedLanguageModelRun:
 @recipe(
     "bert-reading",
     system="bert",
-    summary="a small BERT on War and Peace, Shakespeare and task texts, an hour on a core",
+    summary="a small BERT on War and Peace, Shakespeare and task texts",
+    minutes=69.1,
+    reaches="guesses 30.81 % of hidden tokens",
 )
 def bert_reading() -> MaskedLanguageModelRun:
     """Twice the paper's share of hidden tokens, so that a small update has enough of them."""

@@ -1,6 +1,6 @@
 """What there is for translation."""
 
-from landmark.tasks.card import Card, Importer, Product, Verb
+from landmark.tasks.card import START, Card, Importer, Product, Verb
 
 _HERE = "landmark.tasks.translation"
 _PICTURES = "landmark.figures.translation.products"
@@ -10,6 +10,7 @@ _PLAIN = "landmark.tasks.card:OpenOptions"
 CARD = Card(
     name="translation",
     task=f"{_HERE}.run:TASK",
+    panel="Translation",
     recipes=(
         f"{_HERE}.transformer",
         f"{_HERE}.seq2seq",
@@ -59,7 +60,7 @@ CARD = Card(
         ),
         Verb(
             name="score",
-            help="Print how probable translations are: log-probability, per token, perplexity.",
+            help="Print the log-probability of given translations, by sentence or by token.",
             run=f"{_HERE}.verbs:score",
             options=f"{_HERE}.options:ScoreOptions",
             open_options=_PLAIN,
@@ -91,7 +92,8 @@ CARD = Card(
     commands=(
         Verb(
             name="demo",
-            help="Train the first translator, score it, translate with it and show its attention.",
+            help="Train a first translator, score it, translate with it and show its attention.",
+            panel=START,
             run=f"{_HERE}.demo:demo",
             options=f"{_HERE}.options:DemoOptions",
             done="translated",

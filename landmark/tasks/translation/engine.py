@@ -10,14 +10,29 @@ import torch
 from landmark.core.runtime import Precision, autocast
 from landmark.data.ordering import cut_by_budget
 from landmark.data.translation.pairs import pack_sources
+from landmark.decoding.blocking import Blocking
 from landmark.decoding.ensemble import Ensemble, EnsembleState
 from landmark.decoding.request import Request
 from landmark.decoding.search import Search, rows_needed
 from landmark.decoding.speaker import Hypothesis, Speaker
 from landmark.decoding.stepwise import SamplingConfig
 from landmark.models.translation import TranslationModel
+from landmark.tasks.translation.options import SEARCH_TOKENS
 
 BATCH_TOKENS = 4000
+"""Of pairs that are scored together, on the longer side."""
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """What holds for searching and sampling alike."""
+
+    blocking: Blocking | None = None
+    batch_tokens: int = SEARCH_TOKENS
+    """Most tokens at a time: those of a source, times its hypotheses; a longer one is alone."""
+
+
+PLAIN = Decoding()
 
 
 @dataclass(frozen=True)
@@ -32,7 +47,11 @@ class Engine(Protocol):
     """Anything that can translate tokens."""
 
     def search(
-        self, requests: Sequence[SourceRequest], beam: int, length_penalty: float
+        self,
+        requests: Sequence[SourceRequest],
+        beam: int,
+        length_penalty: float,
+        decoding: Decoding = PLAIN,
     ) -> list[list[Hypothesis]]:
         """Up to `beam` hypotheses of each request, best first; beam 1 is greedy."""
 
@@ -43,6 +62,7 @@ class Engine(Protocol):
         draws: int,
         sampling: SamplingConfig,
         length_penalty: float,
+        decoding: Decoding = PLAIN,
     ) -> list[list[Hypothesis]]:
         """Draws of each request, best score first, from random numbers of its own seed."""
 
@@ -70,23 +90,31 @@ class TorchEngine:
         self.end, self.device, self.precision = end, device, precision
 
     def search(
-        self, requests: Sequence[SourceRequest], beam: int, length_penalty: float
+        self,
+        requests: Sequence[SourceRequest],
+        beam: int,
+        length_penalty: float,
+        decoding: Decoding = PLAIN,
     ) -> list[list[Hypothesis]]:
         with autocast(self.device, self.precision):
-            return self._best(requests, beam, length_penalty)
+            return self._best(requests, beam, length_penalty, decoding)
 
     def _best(
-        self, requests: Sequence[SourceRequest], beam: int, length_penalty: float
+        self,
+        requests: Sequence[SourceRequest],
+        beam: int,
+        length_penalty: float,
+        decoding: Decoding,
     ) -> list[list[Hypothesis]]:
         found: list[list[Hypothesis]] = [[] for _ in requests]
         kinds = [(bool(request.phrases), rows_needed(request, beam)) for request in requests]
         for kind in sorted(set(kinds)):
             numbers = [number for number, its in enumerate(kinds) if its == kind]
             rows = kind[1]
-            for batch in batches_of(requests, numbers):
+            for batch in batches_of(requests, numbers, rows, decoding.batch_tokens):
                 chosen = [requests[number] for number in batch]
                 state = self._start(chosen, rows)
-                best = self._search.best(state, chosen, rows, length_penalty)
+                best = self._search.best(state, chosen, rows, length_penalty, decoding.blocking)
                 for number, hypotheses in zip(batch, best, strict=True):
                     found[number] = hypotheses[:beam]
         return found
@@ -98,13 +126,16 @@ class TorchEngine:
         draws: int,
         sampling: SamplingConfig,
         length_penalty: float,
+        decoding: Decoding = PLAIN,
     ) -> list[list[Hypothesis]]:
         found: list[list[Hypothesis]] = [[] for _ in requests]
-        for batch in batches_of(requests, range(len(requests)), draws):
+        for batch in batches_of(requests, range(len(requests)), draws, decoding.batch_tokens):
             chosen, its = [requests[n] for n in batch], [seeds[n] for n in batch]
             with autocast(self.device, self.precision):
                 state = self._start([request for request in chosen for _ in range(draws)], 1)
-                drawn = self._search.draw(state, chosen, its, draws, sampling, length_penalty)
+                drawn = self._search.draw(
+                    state, chosen, its, draws, sampling, length_penalty, decoding.blocking
+                )
             for number, hypotheses in zip(batch, drawn, strict=True):
                 found[number] = hypotheses
         return found
@@ -130,11 +161,14 @@ class _Whole:
 
 
 def batches_of(
-    requests: Sequence[SourceRequest], numbers: Sequence[int], draws: int = 1
+    requests: Sequence[SourceRequest],
+    numbers: Sequence[int],
+    rows: int,
+    budget: int = SEARCH_TOKENS,
 ) -> Iterator[list[int]]:
-    """These numbers of requests in batches of like length."""
-    lengths = np.array([(len(request.source) + 1) * draws for request in requests], np.int64)
+    """These numbers of requests in batches of like length; `rows`: hypotheses of each."""
+    lengths = np.array([(len(request.source) + 1) * rows for request in requests], np.int64)
     chosen = np.array(numbers, np.int64)
     order = chosen[np.argsort(lengths[chosen], kind="stable")]
-    for batch in cut_by_budget(order, lengths, BATCH_TOKENS):
+    for batch in cut_by_budget(order, lengths, budget):
         yield batch.tolist()

@@ -98,7 +98,8 @@ def evaluate_pairs(
     language: str | None = None,
 ) -> Evaluation:
     """Translate the sources and score against the references; `bootstrap` resamples: intervals."""
-    results = translate_all(pipeline, [pair[0] for pair in pairs], beam, None, language)
+    options = TranslateOptions(beam=beam, to=language)
+    results = translate_all(pipeline, [pair[0] for pair in pairs], options)
     said = scored_form(pipeline, pipeline, results, language)
     texts = [result.text for result in results]
     return score(pipeline, name, pairs, texts, said, bootstrap, language)
@@ -107,13 +108,11 @@ def evaluate_pairs(
 def translate_all(
     pipeline: TranslationPipeline,
     sources: Sequence[str],
-    beam: int | None = None,
-    length_penalty: float | None = None,
-    language: str | None = None,
+    options: TranslateOptions | None = None,
     report: Report | None = None,
 ) -> list[Translation]:
     """The best translation of every sentence, block by block; progress is reported."""
-    options = TranslateOptions(beam=beam, length_penalty=length_penalty, to=language)
+    options = options or TranslateOptions()
     found: list[Translation] = []
     sentences = [Sentence(text, f"sentence {n}", (n,)) for n, text in enumerate(sources, 1)]
     for start in range(0, len(sources), _BLOCK):

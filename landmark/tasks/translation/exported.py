@@ -22,6 +22,8 @@ from landmark.models.transformer.translator import Translator
 from landmark.tasks.exporting import open_export
 from landmark.tasks.translation.engine import (
     BATCH_TOKENS,
+    PLAIN,
+    Decoding,
     Engine,
     SourceRequest,
     TorchEngine,
@@ -67,12 +69,21 @@ class CTranslate2Engine:
             raise UserError(f"{folder}: CTranslate2 cannot read it: {error}") from None
 
     def search(
-        self, requests: Sequence[SourceRequest], beam: int, length_penalty: float
+        self,
+        requests: Sequence[SourceRequest],
+        beam: int,
+        length_penalty: float,
+        decoding: Decoding = PLAIN,
     ) -> list[list[Hypothesis]]:
         if any(request.phrases for request in requests):
             raise UserError("a glossary needs the PyTorch engine")
+        if decoding.blocking:
+            raise UserError(
+                "--no-repeat-ngram and --min-length need the PyTorch engine (or onnx): "
+                "CTranslate2 gives other scores with them"
+            )
         found: dict[int, list[Hypothesis]] = {}
-        batches = list(batches_of(requests, range(len(requests))))
+        batches = list(batches_of(requests, range(len(requests)), beam, decoding.batch_tokens))
         while batches:
             jobs = [(batch, self._submit([requests[n] for n in batch], beam)) for batch in batches]
             # One limit holds for a whole batch. Who went beyond his own starts again among equals.
@@ -96,6 +107,7 @@ class CTranslate2Engine:
         draws: int,
         sampling: SamplingConfig,
         length_penalty: float,
+        decoding: Decoding = PLAIN,
     ) -> list[list[Hypothesis]]:
         """CTranslate2 draws from generators that cannot be seeded a sentence."""
         raise UserError("sampling needs the PyTorch engine: CTranslate2 has no seed a sentence")

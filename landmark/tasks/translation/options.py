@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, model_validator
 
@@ -10,6 +10,7 @@ from landmark.core.configuration import Positional, settings
 from landmark.tasks.card import ExportOptions, PrecisionOptions
 
 LARGEST_JOIN = 6
+SEARCH_TOKENS = 16_000
 TESTS = {"bootstrap": "paired bootstrap", "randomization": "approximate randomization"}
 
 
@@ -60,7 +61,8 @@ class TranslationOpenOptions(PrecisionOptions):
     """How a translation run is opened."""
 
     engine: str = "torch"
-    """torch, or an export: ctranslate2, ctranslate2-int8, onnx; images: also compiled."""
+    """torch, or an export: ctranslate2, ctranslate2-int8, onnx; images: also onnx-int8 and
+    compiled."""
     ensemble: tuple[Path, ...] = ()
     """Another run of the same vocabulary to average with. Repeatable."""
 
@@ -68,6 +70,11 @@ class TranslationOpenOptions(PrecisionOptions):
 @settings
 class TranslateOptions:
     """How sentences are translated."""
+
+    panels: ClassVar[dict[str, tuple[str, ...]]] = {
+        "Search": ("beam", "length_penalty", "n_best", "prefix", "glossary"),
+        "Sampling": ("sample", "temperature", "top_k", "top_p", "seed"),
+    }
 
     to: str | None = None
     """The language to translate into, for a run of several."""
@@ -91,6 +98,12 @@ class TranslateOptions:
     """With --sample: draw only from the most probable tokens of this probability together."""
     seed: int | None = None
     """With --sample: the seed; a draw depends on it, the sentence and its number. [default: 1]"""
+    no_repeat_ngram: Annotated[int, Field(ge=1)] | None = None
+    """Never write the same n-gram of this many tokens twice."""
+    min_length: Annotated[int, Field(ge=0)] = 0
+    """Do not end before this many tokens."""
+    batch_size: Annotated[int, Field(ge=1)] = SEARCH_TOKENS
+    """Tokens to translate at a time: of the source, times the beam. Fewer take less memory."""
 
     @model_validator(mode="after")
     def _search_or_sample(self) -> "TranslateOptions":
@@ -101,6 +114,8 @@ class TranslateOptions:
             raise ValueError("give --sample or --beam, not both")
         if self.sample and self.length_penalty is not None:
             raise ValueError("give --sample or --length-penalty, not both: nothing is ranked")
+        if self.no_repeat_ngram and self.glossary:
+            raise ValueError("a glossary may ask for what --no-repeat-ngram forbids: give one")
         if self.sample and self.glossary:
             raise ValueError("a glossary is honoured by search, not by sampling: give one of them")
         if self.beam == 1 and self.length_penalty is not None and not self.glossary:
@@ -145,6 +160,8 @@ class ScoreOptions:
 class AlignOptions:
     """Whose attention aligns words, and what is shown of it."""
 
+    panels: ClassVar[dict[str, tuple[str, ...]]] = {"Input and output": ("figure", "line")}
+
     layer: int | None = None
     """Decoder layer, from 1; default: what aligns best."""
     head: str | None = None
@@ -183,6 +200,12 @@ class AlignOptions:
 class EvaluateOptions:
     """What to translate, how, and how to score it."""
 
+    panels: ClassVar[dict[str, tuple[str, ...]]] = {
+        "Search": ("beam", "length_penalty"),
+        "Comparison and intervals": ("against", "test", "bootstrap"),
+        "Input and output": ("by_length", "bin_words"),
+    }
+
     split: tuple[str, ...] = ()
     """Splits of the run's own data; default: test if there is one, else valid. Repeatable."""
     source: Path | None = None
@@ -197,6 +220,12 @@ class EvaluateOptions:
     """0 prefers short translations, more longer ones. Default: the recipe's."""
     to: str | None = None
     """The language to translate into, for a run of several."""
+    no_repeat_ngram: Annotated[int, Field(ge=1)] | None = None
+    """Never write the same n-gram of this many tokens twice."""
+    min_length: Annotated[int, Field(ge=0)] = 0
+    """Do not end before this many tokens."""
+    batch_size: Annotated[int, Field(ge=1)] = SEARCH_TOKENS
+    """Tokens to translate at a time: of the source, times the beam. Fewer take less memory."""
     against: tuple[Path, ...] = ()
     """Another run, or a file of translations, to compare with by a paired test. Repeatable."""
     test: str | None = None
@@ -229,6 +258,12 @@ class EvaluateOptions:
             )
         _ = self.joins
         return self
+
+    @property
+    def searching(self) -> TranslateOptions:
+        """How sentences are translated to be scored."""
+        shared = ("beam", "length_penalty", "to", "no_repeat_ngram", "min_length", "batch_size")
+        return TranslateOptions(**{name: getattr(self, name) for name in shared})
 
     @property
     def joins(self) -> list[int]:

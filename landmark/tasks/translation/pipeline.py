@@ -1,6 +1,5 @@
 """A loaded translation run: sentences in, translations out."""
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,11 +11,12 @@ from torch import Tensor
 from landmark.core.errors import ItemError, UserError
 from landmark.core.runtime import Precision, choose_device, derive_seed
 from landmark.data.foreign.sentencepiece import load_subwords
-from landmark.data.text_file import is_valid
+from landmark.data.text_file import check_texts, is_valid
 from landmark.data.tokenizer import words_of
 from landmark.data.translation.pairs import pack_sources
 from landmark.data.translation.preparation import WORDS
-from landmark.data.translation.text_form import TextForm
+from landmark.data.translation.text_form import TextForm, one_line
+from landmark.decoding.blocking import Blocking
 from landmark.decoding.constraints import tokens_needed
 from landmark.decoding.speaker import Hypothesis
 from landmark.decoding.stepwise import SamplingConfig
@@ -25,7 +25,7 @@ from landmark.models.translation import TranslationModel
 from landmark.probes.attention import cross_attention
 from landmark.tasks.card import OpenOptions, Report, precision_of, take_options
 from landmark.tasks.training import check_assets, load_config, load_weights
-from landmark.tasks.translation.engine import Engine, SourceRequest, TorchEngine
+from landmark.tasks.translation.engine import Decoding, Engine, SourceRequest, TorchEngine
 from landmark.tasks.translation.exported import ENGINES, load_engine
 from landmark.tasks.translation.glossary import Glossary
 from landmark.tasks.translation.options import TranslateOptions, TranslationOpenOptions
@@ -36,7 +36,6 @@ Number = tuple[int, ...]
 _TORCH = "torch"
 _SILENCE = Hypothesis((), 0.0, 0.0, True)
 _ADVICE = "split it, as `landmark translate --document` does"
-_LINE_BREAKS = re.compile(r"[\r\n]+")  # a translation is one line
 _QUOTED = 40  # characters of a sentence that a message quotes
 
 
@@ -251,15 +250,19 @@ class TranslationPipeline:
         if options.length_penalty is not None:
             penalty = options.length_penalty
         form = self.target_form(options.to)
-        requests = self._requests(sentences, form, options.prefix.strip(), glossary)
+        prefix, shortest = options.prefix.strip(), options.min_length
+        requests = self._requests(sentences, form, prefix, glossary, shortest)
+        decoding = decoding_of(options)
         asked = list(requests.values())
         if options.sample:
             seed = 1 if options.seed is None else options.seed
             seeds = [derive_seed(seed, "draw", *sentences[index].number) for index in requests]
             sampling = sampling_config(options)
-            hypotheses = self.engine.sample(asked, seeds, options.n_best, sampling, penalty)
+            hypotheses = self.engine.sample(
+                asked, seeds, options.n_best, sampling, penalty, decoding
+            )
         else:
-            hypotheses = self.engine.search(asked, beam, penalty)
+            hypotheses = self.engine.search(asked, beam, penalty, decoding)
         found = dict(zip(requests, hypotheses, strict=True))
         return [
             self._result(sentence, found.get(index, [_SILENCE]), options.n_best, form)
@@ -346,6 +349,7 @@ class TranslationPipeline:
         form: TextForm,
         prefix: str,
         glossary: Glossary | None,
+        min_length: int = 0,
     ) -> dict[int, SourceRequest]:
         """What to search for, by the place of each text among them; not for blank ones."""
         texts = [sentence.text for sentence in sentences]
@@ -359,7 +363,11 @@ class TranslationPipeline:
                 raise UserError(str(error)) from None
         return {
             index: self._request(
-                sources[index], begun, self._phrases(sentence.text, glossary, form), sentence.place
+                sources[index],
+                begun,
+                self._phrases(sentence.text, glossary, form),
+                sentence.place,
+                min_length,
             )
             for index, sentence in enumerate(sentences)
             if sentence.text.strip()
@@ -383,8 +391,10 @@ class TranslationPipeline:
         prefix: list[int],
         phrases: tuple[tuple[int, ...], ...],
         place: str,
+        min_length: int,
     ) -> SourceRequest:
-        limit = min(self.max_length, self.config.search.max_length(len(source) + 1))
+        usual = self.config.search.max_length(len(source) + 1)
+        limit = min(self.max_length, max(usual, min_length + 1))
         needed = tokens_needed(tuple(prefix), phrases) + 1  # and </s>
         if needed > limit:
             what = "the prefix has" if prefix and not phrases else "prefix and glossary ask for"
@@ -407,7 +417,7 @@ class TranslationPipeline:
             raise UserError(f"{self.checkpoint}: the model's output is not finite: use another")
         chosen = hypotheses[:n_best]
         decoded = self.tokenizer.decode([hypothesis.tokens for hypothesis in chosen])
-        said = [_LINE_BREAKS.sub(" ", line) for line in decoded]
+        said = [one_line(line) for line in decoded]
         ranked = tuple(
             (form.write(line), hypothesis.score)
             for line, hypothesis in zip(said, chosen, strict=True)
@@ -452,9 +462,7 @@ def unknown_warnings(place: str, words: Sequence[str]) -> tuple[str, ...]:
 
 def number_texts(texts: Sequence[str]) -> list[Sentence]:
     """Texts by their numbers, from 1; what is no text is refused."""
-    if isinstance(texts, str):
-        raise UserError("translate takes a list of sentences, not one string")
-    for number, text in enumerate(texts, 1):
+    for number, text in enumerate(check_texts(texts), 1):
         if not isinstance(text, str):
             raise UserError(f"sentence {number} is no text but of type {type(text).__name__}")
     return [Sentence(text, f"sentence {n}", (n,)) for n, text in enumerate(texts, 1)]
@@ -472,6 +480,14 @@ def sampling_config(options: TranslateOptions) -> SamplingConfig:
     """How tokens are drawn."""
     temperature = 1.0 if options.temperature is None else options.temperature
     return SamplingConfig(temperature=temperature, top_k=options.top_k, top_p=options.top_p)
+
+
+def decoding_of(options: TranslateOptions) -> Decoding:
+    """What may not be said, and how much is searched at a time."""
+    blocking = None
+    if options.no_repeat_ngram or options.min_length:
+        blocking = Blocking(options.no_repeat_ngram, options.min_length)
+    return Decoding(blocking, options.batch_size)
 
 
 def _check_alike(one: TranslationPipeline, other: TranslationPipeline) -> None:

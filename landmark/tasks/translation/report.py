@@ -28,7 +28,7 @@ from landmark.tasks.translation.evaluation import (
     split_pairs,
     translate_all,
 )
-from landmark.tasks.translation.options import TESTS, EvaluateOptions, TranslateOptions
+from landmark.tasks.translation.options import TESTS, EvaluateOptions
 from landmark.tasks.translation.pipeline import (
     Sentence,
     TranslationPipeline,
@@ -37,7 +37,7 @@ from landmark.tasks.translation.pipeline import (
     translation_config,
 )
 from landmark.tasks.translation.run import TranslationRun
-from landmark.tasks.translation.verbs import check_language
+from landmark.tasks.translation.verbs import check_language, check_length
 
 _BIN_WORDS = 5
 
@@ -45,8 +45,8 @@ _BIN_WORDS = 5
 def check(config: TranslationRun, options: EvaluateOptions, has_input: bool) -> None:
     """Refuse what does not go with the run, or with a run that it is compared with."""
     check_language(config, options.to)
-    searching = TranslateOptions(beam=options.beam, length_penalty=options.length_penalty)
-    beam_of(config.search.beam, searching)
+    check_length(config, options.min_length)
+    beam_of(config.search.beam, options.searching)
     if options.comet:
         check_comet(options.comet)
     seen: set[Path] = set()
@@ -60,7 +60,8 @@ def check(config: TranslationRun, options: EvaluateOptions, has_input: bool) -> 
         other = translation_config(Run.open(path))
         try:
             check_language(other, options.to)
-            beam_of(other.search.beam, searching)
+            check_length(other, options.min_length)
+            beam_of(other.search.beam, options.searching)
         except UserError as error:
             raise UserError(f"--against {path}: {error}") from None
 
@@ -315,8 +316,7 @@ class _Systems:
         found = {}
         for system, speaker in {judge.name: judge, **self.others}.items():
             if isinstance(speaker, TranslationPipeline):
-                search = options.beam, options.length_penalty, options.to
-                results = translate_all(speaker, sources, *search, advance)
+                results = translate_all(speaker, sources, options.searching, advance)
                 texts = [result.text for result in results]
                 said = scored_form(judge, speaker, results, options.to)
             else:

@@ -16,6 +16,7 @@ from landmark.data.translation.bpe_dropout import BpeDropout
 from landmark.data.translation.pairs import BatchConfig, PairSamples
 from landmark.data.translation.parallel_text import ParallelTextConfig
 from landmark.data.translation.preparation import data_digest, prepare_translation
+from landmark.data.translation.text_form import TextForm
 from landmark.decoding.beam_search import SearchConfig
 from landmark.engine.settings import TrainerConfig
 from landmark.engine.trainer import Report
@@ -30,6 +31,7 @@ from landmark.tasks.assembly import assemble_one
 from landmark.tasks.fine_tuning import INITIAL, Origin, load_initial
 from landmark.tasks.task import Assembly, RunConfig, Task
 from landmark.tasks.translation.fine_tuning import adopt, save_extended
+from landmark.tasks.translation.validation import BleuEvaluator, ValidationConfig
 
 Model = TransformerConfig | Seq2seqConfig
 
@@ -54,6 +56,7 @@ class TranslationRun(RunConfig):
     objective: TranslationConfig = dataclasses.field(default_factory=TranslationConfig)
     batches: BatchConfig = dataclasses.field(default_factory=BatchConfig)
     search: SearchConfig = dataclasses.field(default_factory=SearchConfig)
+    validation: ValidationConfig = dataclasses.field(default_factory=ValidationConfig)
     optimizer: OptimizerConfig = dataclasses.field(default_factory=paper_optimizer)
 
     @model_validator(mode="after")
@@ -63,6 +66,8 @@ class TranslationRun(RunConfig):
                 "trainer.sharded: a recurrent layer needs all its weights at every step: leave it "
                 "out (several processes share the batches without it)"
             )
+        if self.trainer.sharded and (self.validation.bleu or self.trainer.monitor == "bleu"):
+            raise ValueError("validation.bleu translates with whole weights: leave out sharded")
         return self
 
 
@@ -81,6 +86,7 @@ def prepare(
     config: TranslationRun, folder: Path, report: Report, origin: Origin | None = None
 ) -> TranslationRun:
     """Tokenizer and token shards into the run folder; the model's vocabulary is the tokenizer's."""
+    config = _watched(config)
     if origin:
         config = adopt(config, origin)
     size = prepare_translation(
@@ -97,6 +103,17 @@ def prepare(
             shaped = build_model(model)
         save_extended(origin, shaped, folder)
     return dataclasses.replace(config, model=model)
+
+
+def _watched(config: TranslationRun) -> TranslationRun:
+    """With what going by BLEU or accuracy needs: that it is measured, and which way is better."""
+    monitor, validation = config.trainer.monitor, config.validation
+    if monitor not in ("bleu", "accuracy"):
+        return config
+    if monitor == "bleu":
+        validation = dataclasses.replace(validation, bleu=True)
+    trainer = dataclasses.replace(config.trainer, higher_is_better=True)
+    return dataclasses.replace(config, trainer=trainer, validation=validation)
 
 
 def assemble(config: TranslationRun, folder: Path, device: torch.device) -> Assembly:
@@ -122,7 +139,14 @@ def assemble(config: TranslationRun, folder: Path, device: torch.device) -> Asse
         for split in ("train", "valid")
     )
     objective = TranslationObjective(model, config.objective)
-    return assemble_one(config, objective, training, validation)
+    assembly = assemble_one(config, objective, training, validation)
+    if not config.validation.bleu:
+        return assembly
+    form = TextForm(config.tokenizer.form, config.data.languages[1])
+    evaluator = BleuEvaluator(
+        model, tokenizer, validation.store, form, config.search, config.validation, device
+    )
+    return dataclasses.replace(assembly, evaluator=evaluator, remarks=evaluator.remarks)
 
 
 TASK = Task(
@@ -133,6 +157,7 @@ TASK = Task(
     assemble,
     prepared=("tokenizer.json", "words.txt", "data", INITIAL),
     assets=("tokenizer.json",),
+    resolved=("trainer.higher_is_better", "validation.bleu"),
 )
 
 

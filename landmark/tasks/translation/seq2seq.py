@@ -34,6 +34,7 @@ add_system(
             _network("seq2seq-last", "one vector between the two networks", "last"),
             _network("seq2seq-attention", "additive attention", "additive"),
         ),
+        "two recurrent networks, with and without attention",
     )
 )
 
@@ -42,6 +43,8 @@ add_system(
     "seq2seq-embedded",
     system="seq2seq",
     summary="English-German on the embedded corpus; model.score=last leaves attention out",
+    minutes=21.0,
+    reaches="BLEU 96.03 on generated sentences",
 )
 def seq2seq_embedded() -> TranslationRun:
     """About as many parameters as transformer-embedded has."""
@@ -54,6 +57,8 @@ def seq2seq_embedded() -> TranslationRun:
     "seq2seq-multi30k",
     system="seq2seq",
     summary="English-German captions, Moses-tokenised and lower-cased, with additive attention",
+    minutes=58.6,
+    reaches="BLEU 38.15",
 )
 def seq2seq_multi30k() -> TranslationRun:
     return on_multi30k(

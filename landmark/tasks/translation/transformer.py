@@ -36,6 +36,7 @@ add_system(
             _network("base", 63_082_496, "the paper rounds to 65M"),
             _network("big", 214_245_376, "the paper rounds to 213M"),
         ),
+        "an encoder and a decoder of attention alone",
     )
 )
 
@@ -43,7 +44,9 @@ add_system(
 @recipe(
     "transformer-embedded",
     system="transformer",
-    summary="English-German on the embedded corpus, minutes on a laptop",
+    summary="English-German on the embedded corpus",
+    minutes=3.3,
+    reaches="BLEU 95.34 on generated sentences",
 )
 def transformer_embedded() -> TranslationRun:
     return on_embedded(
@@ -66,13 +69,26 @@ def transformer_embedded() -> TranslationRun:
     summary="your own sentence pairs (--source, --target), a small Transformer",
 )
 def translation() -> TranslationRun:
+    """As captions have taught: small updates by Muon, a moving average, an early first look.
+
+    8,000 updates read about 12 million tokens a side: 25 times all of 29,000 short sentences.
+    """
     return TranslationRun(
         data=ParallelTextConfig(corpus="files"),
+        tokenizer=TokenizerConfig(vocab_size=6000),
         model=dataclasses.replace(VARIANTS["tiny"], norm="pre", dropout=0.2),
-        optimizer=paper_optimizer(),
-        schedule=ScheduleConfig(name="inverse-sqrt", rate=2e-3, warmup_steps=1000),
+        batches=BatchConfig(tokens=1536, pool=20),
+        optimizer=paper_optimizer("muon"),
+        schedule=ScheduleConfig(name="cosine", rate=3e-3, warmup_steps=300),
+        search=SearchConfig(beam=5, length_penalty=1.0),
         trainer=TrainerConfig(
-            max_steps=10_000, clip_norm=1.0, patience=10, average_last=5, keep_last=5
+            max_steps=8000,
+            validate_every=200,
+            checkpoint_every=400,
+            keep_last=2,
+            clip_norm=1.0,
+            ema_decay=0.998,
+            patience=10,
         ),
     )
 
@@ -93,6 +109,8 @@ def _multi30k(
     "transformer-multi30k",
     system="transformer",
     summary="English-German captions as published: Moses-tokenised, lower-cased",
+    minutes=97.0,
+    reaches="BLEU 40.39",
 )
 def transformer_multi30k() -> TranslationRun:
     """Translations are ranked by likelihood a token: at 13 tokens, 1.4 here is 1 in |y|^alpha."""
@@ -105,6 +123,8 @@ def transformer_multi30k() -> TranslationRun:
     "transformer-multi30k-cased",
     system="transformer",
     summary="English-German captions as one would deploy it: text in, text out",
+    minutes=39.0,
+    reaches="BLEU 38.23",
 )
 def transformer_multi30k_cased() -> TranslationRun:
     """Half an hour on two cores, which wants less dropout."""

@@ -46,9 +46,17 @@ def check_language(config: TranslationRun, to: str | None) -> None:
         raise UserError(f"the run does not translate into {to!r}: only {', '.join(known)}")
 
 
+def check_length(config: TranslationRun, min_length: int) -> None:
+    """Refuse a shortest translation that is longer than the model's longest."""
+    longest = config.model.max_length - 1
+    if min_length > longest:
+        raise UserError(f"--min-length {min_length}: the model writes at most {longest} tokens")
+
+
 def check_translate(config: TranslationRun, options: TranslateVerbOptions, has_input: bool) -> None:
     """Refuse what does not go with the run, and a glossary that cannot be read."""
     check_language(config, options.to)
+    check_length(config, options.min_length)
     beam_of(config.search.beam, options)
     if options.glossary:
         Glossary.read(options.glossary)

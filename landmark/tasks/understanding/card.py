@@ -8,6 +8,7 @@ _TEXTS = "landmark.tasks.labelled_texts"
 CARD = Card(
     name="understanding",
     task=f"{_HERE}.run:TASK",
+    panel="Language",
     recipes=(f"{_HERE}.recipes",),
     open=f"{_HERE}.pipeline:open_pipeline",
     open_options="landmark.tasks.card:PrecisionOptions",
@@ -25,6 +26,7 @@ CARD = Card(
             name="predict",
             help="Label texts, tag words or answer questions. Pairs are given in twos; a text and "
             "its choices; a question and its context. --file reads the training format.",
+            summary="Label texts, tag words or answer questions.",
             run=f"{_TEXTS}.verbs:predict",
             takes="texts",
             read=f"{_TEXTS}.verbs:read",

@@ -62,7 +62,13 @@ def _public(name: Literal["sst2", "cola", "mrpc"], is_bert: bool) -> Understandi
     return _fine_tuning(data, model, 3e-4, _EPOCHS[name], _MONITORED[name], auxiliary)
 
 
-@recipe("bert-sst2", system="bert", summary="good or bad film? whole sentences held out")
+@recipe(
+    "bert-sst2",
+    system="bert",
+    summary="good or bad film? whole sentences held out",
+    minutes=6.7,
+    reaches="accuracy 80.4 % (mean of three seeds)",
+)
 def bert_sst2() -> UnderstandingRun:
     """Phrases stand in one another, so a pass over them is many over the sentences: it is soon
     learnt by heart. One pass, more dropout and averaged weights hold that off.
@@ -76,12 +82,24 @@ def bert_sst2() -> UnderstandingRun:
     )
 
 
-@recipe("bert-cola", system="bert", summary="is this sentence acceptable English?")
+@recipe(
+    "bert-cola",
+    system="bert",
+    summary="is this sentence acceptable English?",
+    minutes=1.6,
+    reaches="Matthews' correlation 16.1",
+)
 def bert_cola() -> UnderstandingRun:
     return _public("cola", is_bert=True)
 
 
-@recipe("bert-mrpc", system="bert", summary="do two sentences say the same?")
+@recipe(
+    "bert-mrpc",
+    system="bert",
+    summary="do two sentences say the same?",
+    minutes=3.6,
+    reaches="F1 80.7",
+)
 def bert_mrpc() -> UnderstandingRun:
     return _public("mrpc", is_bert=True)
 

@@ -8,7 +8,7 @@ from scipy import ndimage
 
 from landmark.core.configuration import Provenance, build
 from landmark.core.errors import UserError
-from landmark.data.images.augment import AugmentConfig, cut_at_random, cut_out, vary
+from landmark.data.images.augment import AugmentConfig, cut_at_random, cut_out, mix_boxes, vary
 from landmark.data.images.draws import Draws
 from tests.torchvision_beside import torchvision
 
@@ -232,3 +232,34 @@ def test_grey_images_have_no_colours_to_change():
 def test_settings_that_make_no_sense_are_refused(values, message):
     with pytest.raises(UserError, match=message):
         build(AugmentConfig, values, Provenance("recipe"))
+
+
+def test_cutmix_pastes_the_papers_box_and_counts_its_pixels():
+    """Appendix A: sides sqrt(1 - lambda), a centre anywhere, cut off at the edges."""
+    count, height, width, alpha = 50, 12, 20, 1.0
+    draws = Draws(3, 1, range(count))
+    images, others = torch.zeros(count, 3, height, width), torch.ones(count, 3, height, width)
+    mixed, shares = mix_boxes(images, others, alpha, draws)
+    share = 1 - mixed.mean((1, 2, 3), dtype=torch.float64).numpy()
+    np.testing.assert_allclose(shares, share, atol=1e-12)
+    reach = 0.5 * np.sqrt(1 - draws.beta("cutmix", alpha))
+    for index in range(count):
+        row = int(draws.uniform("cutmix y")[index, 0] * height)
+        column = int(draws.uniform("cutmix x")[index, 0] * width)
+        high, wide = int(reach[index] * height), int(reach[index] * width)
+        expected = np.zeros((height, width))
+        for y in range(max(0, row - high), min(height, row + high)):
+            for x in range(max(0, column - wide), min(width, column + wide)):
+                expected[y, x] = 1
+        np.testing.assert_array_equal(mixed[index, 0].numpy(), expected)
+
+
+def test_crops_of_random_area_are_scaled_bicubically_where_that_is_asked_for():
+    (image,) = pictures((40, 40))
+    config, draws = AugmentConfig(area=(1.0, 1.0)), Fixed(1, area=1.0, ratio=0.0)
+    (found,) = cut_at_random([image], config, 16, draws, "bicubic")
+    mode = torchvision.transforms.InterpolationMode.BICUBIC
+    expected = adjust.resize(Image.fromarray(image), [16, 16], mode)
+    np.testing.assert_array_equal(found, np.asarray(expected))
+    (bilinear,) = cut_at_random([image], config, 16, draws)
+    assert not np.array_equal(found, bilinear)

@@ -15,8 +15,10 @@ from landmark.data.images.decoding import (
     decode,
     fit_pixels,
     read_image,
+    read_picture,
     read_pixels,
 )
+from tests.torchvision_beside import torchvision
 
 AS_IT_IS = Fitting()
 RANDOM = np.random.default_rng(1)
@@ -234,3 +236,13 @@ def test_pixels_change_channels_as_files_do():
     assert np.array_equal(grey, decode(packed(Image.fromarray(COLOURS)), "x", Fitting(channels=1)))
     assert fit_pixels(grey, AS_IT_IS).shape == (6, 9, 3)
     assert fit_pixels(grey[..., 0], Fitting(channels=1)).shape == (6, 9, 1)
+
+
+def test_bicubic_scaling_is_torchvisions():
+    random = np.random.default_rng(2)
+    image = Image.fromarray(random.integers(0, 256, (48, 64, 3), np.uint8))
+    resize = torchvision.transforms.functional.resize
+    mode = torchvision.transforms.InterpolationMode.BICUBIC
+    found = read_picture(image, Fitting(24, interpolation="bicubic"))
+    np.testing.assert_array_equal(found, np.asarray(resize(image, 24, mode)))
+    assert not np.array_equal(found, read_picture(image, Fitting(24)))

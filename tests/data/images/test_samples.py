@@ -209,3 +209,72 @@ def test_no_images_and_colours_of_grey_are_refused():
     grey = ImageForm(("a", "b", "c"), 1, mean=(0.5,), deviation=(0.2,))
     with pytest.raises(UserError, match="these images are grey"):
         ImageSamples(of(), grey, ImageBatchConfig(), 8, 1, AugmentConfig(hue=0.1))
+
+
+@pytest.mark.parametrize("mixup", [0.0, 0.4])
+def test_cutmix_gives_both_classes_by_the_pixels_they_have(mixup):
+    flat = [np.full((10, 12, 3), 100 * label, np.uint8) for label in LABELS]
+    form = ImageForm(("a", "b", "c"), mean=(0.0,) * 3, deviation=(1.0,) * 3)
+    config = AugmentConfig(cutmix=1.0, mixup=mixup)
+    mixing = ImageSamples(of(flat), form, ImageBatchConfig(), 8, 1, config)
+    batch = mixing.collate(0, range(COUNT))
+    values = batch.images * 255
+    expected = 100 * (batch.shares * batch.labels + (1 - batch.shares) * batch.partners)
+    torch.testing.assert_close(values.mean((1, 2, 3)), expected, rtol=1e-4, atol=0.01)
+    pasted = (values.flatten(1) % 100 < 0.01).all(1) & (batch.labels != batch.partners)
+    assert pasted.sum() > 5
+    assert bool((~pasted & (batch.labels != batch.partners)).any()) == bool(mixup)
+
+
+def test_cutmix_and_randaugment_do_not_depend_on_who_else_is_in_the_batch():
+    config = AugmentConfig(cutmix=1.0, mixup=0.3, randaugment=(2, 9))
+    mixing = samples(config)
+    everything, some = mixing.collate(2, range(COUNT)), mixing.collate(2, [5, 11])
+    assert torch.equal(some.images, everything.images[[5, 11]])
+    assert torch.equal(some.shares, everything.shares[[5, 11]])
+    assert not torch.equal(mixing.collate(3, [5, 11]).images, some.images)
+
+
+RARE = np.array([0] * 40 + [1] * 9 + [2] * 2)
+
+
+def balanced(**augment):
+    given = of([RANDOM.integers(0, 256, (10, 12, 3), np.uint8) for _ in RARE], RARE)
+    config = ImageBatchConfig(size=8, balanced=True)
+    return ImageSamples(given, FORM, config, 8, 1, AugmentConfig(**augment))
+
+
+def test_balanced_batches_have_every_class_equally_often():
+    training = balanced()
+    plan = training.plan(0)
+    numbers = np.concatenate(plan)
+    assert [len(batch) for batch in plan] == [8, 8, 7, 7, 7, 7, 7]
+    assert np.bincount(RARE[numbers % 51]).tolist() == [17, 17, 17]
+    times = np.bincount(numbers % 51, minlength=51)
+    assert set(times[:40]) == {0, 1}
+    assert set(times[40:49]) == {1, 2}
+    assert set(times[49:]) == {8, 9}
+    assert len(set(numbers.tolist())) == 51
+    assert not np.array_equal(numbers, np.concatenate(training.plan(1)))
+    batch = training.collate(0, plan[0])
+    assert batch.labels.tolist() == RARE[plan[0] % 51].tolist()
+
+
+def test_an_image_that_comes_again_is_varied_anew():
+    training = balanced(padding=2, flip=True, rotation=10)
+    again = training.collate(0, [50, 50 + 51, 50 + 3 * 51, 50]).images
+    assert torch.equal(again[0], again[3])
+    assert not torch.equal(again[0], again[1])
+    assert not torch.equal(again[1], again[2])
+
+
+def test_balanced_images_are_mixed_with_images_of_every_class_alike():
+    labels = balanced(mixup=0.2).collate(0, list(range(51)) + list(range(51, 600))).partners
+    shares = np.bincount(labels.numpy()) / len(labels)
+    assert np.abs(shares - 1 / 3).max() < 0.06
+
+
+def test_validation_is_not_balanced():
+    given = of([IMAGES[0]] * 51, RARE)
+    validation = ImageSamples(given, FORM, ImageBatchConfig(size=8, balanced=True), 8)
+    assert np.concatenate(validation.plan(0)).tolist() == list(range(51))

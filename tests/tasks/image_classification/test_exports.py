@@ -1,6 +1,7 @@
 """An export belongs to the weights that it was made of, or it is not used."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -14,10 +15,10 @@ from landmark.interop.image_network import Family
 from landmark.interop.torchvision import resnet_names
 from landmark.models.convolutional.resnet import ResNetConfig
 from landmark.models.vision import build_network
-from landmark.tasks.card import ExportOptions
 from landmark.tasks.image_classification.engine import load_onnx
 from landmark.tasks.image_classification.exports import export_network
 from landmark.tasks.image_classification.imports import import_network
+from landmark.tasks.image_classification.options import OnnxOptions
 from landmark.tasks.loading import load
 from landmark.tasks.training import load_config
 from tests.interop.foreign_network import randomise
@@ -39,7 +40,7 @@ def run(tmp_path, monkeypatch):
 
 
 def exported(run):
-    return export_network(run, load_config(run), ExportOptions(), lambda record: None)
+    return export_network(run, load_config(run), OnnxOptions(), lambda record: None)
 
 
 def test_an_exported_network_names_images_as_the_run_does(run):
@@ -78,3 +79,45 @@ def test_a_damaged_export_is_not_used(run):
     graph.write_bytes(content)
     with pytest.raises(DamagedError, match="damaged"):
         load_onnx(run)
+
+
+def test_int8_says_what_float32_says_and_how_often(command, digits_run, tmp_path):
+    run = tmp_path / "run"
+    shutil.copytree(digits_run, run)
+    for options in ([], ["--int8"]):
+        answer = command("export", run, "--to", "onnx", *options)
+        assert answer.code == 0, answer.err
+    folder = run / "export" / "onnx-int8"
+    assert answer.lines == [str(folder)]
+    facts = json.loads((folder / "manifest.json").read_text())["facts"]
+    assert facts["weights"] == "int8"
+    measured = facts["accuracy"]
+    assert f"{100 * measured['int8']:.2f} % in int8" in answer.err
+    assert measured["images"] == 144
+    whole = run / "export" / "onnx" / "network.onnx"
+    assert (folder / "network.onnx").stat().st_size < 0.4 * whole.stat().st_size
+    valid, accuracy = load(run).split("valid"), {}
+    for engine in ("torch", "onnx", "onnx-int8"):
+        found = load(run, engine=engine).predict(valid)
+        accuracy[engine] = float((found.guesses == found.labels).mean())
+    assert measured["float32"] == accuracy["torch"] == accuracy["onnx"]
+    assert measured["int8"] == pytest.approx(accuracy["onnx-int8"])
+    assert abs(measured["int8"] - measured["float32"]) < 0.05
+    assert measured["agreement"] > 0.95
+    assert sorted(folder.iterdir()) == sorted(
+        folder / name for name in ("classes.json", "manifest.json", "network.onnx")
+    )
+
+
+def test_int8_of_a_run_without_images_takes_those_of_a_folder(command, mistake, run, digit_files):
+    words = ["export", run.folder, "--to", "onnx", "--int8"]
+    assert "--calibration FOLDER" in mistake(*words)
+    assert not (run.folder / "export").exists()
+    assert "goes with --int8" in mistake(*words[:-1], "--calibration", digit_files)
+    assert command(*words, "--calibration", digit_files).code == 0
+    with pytest.raises(UserError, match=r"no export yet: landmark export .* --to onnx$"):
+        load_onnx(run)
+    pictures = list(np.random.default_rng(2).integers(0, 256, (3, 40, 50, 3), np.uint8))
+    weights = {guess.name for guess in load(run.folder).classify(pictures)[0].guesses}
+    int8 = load(run.folder, engine="onnx-int8").classify(pictures)[0].guesses
+    assert {guess.name for guess in int8} == weights

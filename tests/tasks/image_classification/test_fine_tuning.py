@@ -111,7 +111,9 @@ def test_colour_is_refused_where_the_network_knows_grey(tune):
 
 
 def test_more_frozen_stages_than_there_are_is_refused(tune):
-    with pytest.raises(UserError, match="frozen_stages is 7, but the network has 6 stages"):
+    with pytest.raises(
+        UserError, match="frozen_stages is 7, but the network has 6 stages: 1 c1, 2 s2, "
+    ):
         tune("fine_tuning.frozen_stages=7")
 
 

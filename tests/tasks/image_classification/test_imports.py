@@ -3,6 +3,7 @@
 import dataclasses
 import hashlib
 import json
+import shutil
 
 import pytest
 import torch
@@ -312,3 +313,37 @@ def test_a_size_that_dense_layers_cannot_read_is_refused(tmp_path, monkeypatch):
             preparation=Preparation(image_size=96),
         )
     assert importing.LIBRARIES.keys() == {"torchvision", "timm"}
+
+
+def test_images_are_resized_as_the_weights_say(weights, published, tmp_path, monkeypatch):
+    def interpolation(library, source, name, **options):
+        run = import_network(library, source, tmp_path / name, **options)
+        form = ImageForm.load(run / FILE)
+        assert load_config(Run.open(run)).data.interpolation == form.interpolation
+        return form.interpolation
+
+    assert interpolation("torchvision", published, "plain", weights="V1") == "bilinear"
+    swag = PublishedWeights("SWAG_V1", 26, 24, "11111111")
+    monkeypatch.setitem(WEIGHTS, "small", (*WEIGHTS["small"], swag))
+    assert interpolation("torchvision", published, "swag", weights="SWAG_V1") == "bicubic"
+    wanted = Preparation(scaled=30, interpolation="bicubic")
+    assert interpolation("torchvision", published, "own", preparation=wanted) == "bicubic"
+    folder = tmp_path / "hub"
+    folder.mkdir()
+    shutil.copy(published, folder / "pytorch_model.bin")
+    for name, expected in (("bicubic", "bicubic"), ("random", "bilinear")):
+        config = {"pretrained_cfg": {"interpolation": name}}
+        (folder / "config.json").write_text(json.dumps(config))
+        assert interpolation("timm", folder, name) == expected
+
+
+def test_fine_tuning_goes_on_with_the_interpolation_it_began_with(weights, tmp_path):
+    wanted = Preparation(interpolation="bicubic")
+    run = import_network("torchvision", weights[1], tmp_path / "run", preparation=wanted)
+    steps = ["trainer.max_steps=1", "trainer.validate_every=1", "trainer.checkpoint_every=1"]
+    begin = [f"init_from={run}", "threads=1", "data.limit=64", *steps]
+    tuned = train("lenet5-digits", tmp_path / "tuned", begin)
+    assert ImageForm.load(tuned.folder / FILE).interpolation == "bicubic"
+    train("lenet5-digits", tmp_path / "tuned", begin, resume="auto")
+    other = train("lenet5-digits", tmp_path / "other", [*begin, "data.interpolation=bilinear"])
+    assert ImageForm.load(other.folder / FILE).interpolation == "bilinear"

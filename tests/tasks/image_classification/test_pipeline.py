@@ -155,3 +155,11 @@ def test_what_is_no_image_is_refused(pipeline, tmp_path):
     (tmp_path / "a.png").write_text("no image")
     with pytest.raises(UserError, match=r"a\.png: is no image"):
         pipeline.classify([tmp_path / "a.png"])
+
+
+@pytest.mark.parametrize("images", ["one.png", None, 7, np.zeros((8, 8), np.uint8)])
+def test_what_is_no_list_of_images_is_refused(pipeline, images):
+    with pytest.raises(UserError, match="give a list of images, not one object of type"):
+        pipeline.classify(images)
+    with pytest.raises(UserError, match="give a list of images, not one object of type"):
+        pipeline.features(images)

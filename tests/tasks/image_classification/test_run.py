@@ -1,4 +1,5 @@
 import dataclasses
+import shutil
 
 import pytest
 import torch
@@ -48,7 +49,7 @@ def logged(run: Run, kind: str) -> list[dict]:
 @pytest.mark.parametrize("name", ON_IMAGES)
 def test_every_recipe_builds_its_network_and_ends(name):
     config = RECIPES[name].build()
-    assert config.trainer.epochs
+    assert config.trainer.epochs or config.trainer.max_steps < 100_000  # not the default
     assert config.trainer.monitor == "accuracy"
     assert config.trainer.higher_is_better
     with torch.device("meta"):
@@ -194,3 +195,40 @@ def test_a_run_of_a_method_without_betas_goes_on_whatever_betas_it_wrote_down(
     rewrite_recipe(folder, "name: sgd", "name: adam")
     with pytest.raises(UserError, match=r"was trained with optimizer\.betas="):
         train("lenet5-digits", folder, [*again, "optimizer.name=adam"], resume="auto")
+
+
+def test_a_plateau_divides_the_rate_and_goes_on_exactly_when_resumed(tmp_path):
+    """No validation is the best after the first: the network cannot learn at this rate."""
+    settings = [*FEW, *NORMED, "trainer.max_steps=6", "trainer.validate_every=1"]
+    settings += ["trainer.checkpoint_every=1", "trainer.log_every=1", "trainer.keep_last=9"]
+    settings += ["schedule={name: plateau, rate: 1.0e-12, patience: 1, warmup_steps: 0}"]
+    whole = train("lenet5-digits", tmp_path / "whole", settings)
+    rates = [record["rate"] for record in logged(whole, "train")]
+    assert rates == pytest.approx([1e-12, 1e-12, 1e-12, 1e-13, 1e-13, 1e-14])
+    broken = train("lenet5-digits", tmp_path / "broken", settings)
+    train("lenet5-digits", tmp_path / "broken", settings, resume="2")
+    assert [record["rate"] for record in logged(broken, "train")] == rates
+    assert all(torch.equal(weights(whole, 6)[n], w) for n, w in weights(broken, 6).items())
+
+
+def test_rare_classes_count_more_or_come_more_often(tmp_path, digit_files):
+    own = tmp_path / "own"
+    shutil.copytree(digit_files, own)
+    for number in range(1, 5):
+        (own / "3" / f"3-{number}.png").unlink()
+    settings = [*FEW, *NORMED, "data.corpus=files", f"data.folder={own}", "data.validation=0.2"]
+    settings += ["trainer.log_every=1", "trainer.max_steps=1", "batches.size=64", "augment={}"]
+    run = train("image-files", tmp_path / "run", [*settings, "objective.class_weights=balanced"])
+    (record,) = logged(run, "train")
+    # Seven classes of 4 images and one of 1: weights of all add up to the images.
+    assert record["weight"] == pytest.approx(29)
+    run = train("image-files", tmp_path / "even", [*settings, "batches.balanced=true"])
+    assert len(logged(run, "train")) == 1
+    given = [*settings, "objective.class_weights=[1,2]"]
+    with pytest.raises(UserError, match=r"objective.class_weights: 2 weights for 8 classes: 0, 1"):
+        train("image-files", tmp_path / "wrong", given)
+    assert not (tmp_path / "wrong").exists()
+    with pytest.raises(
+        UserError, match="class_weights: balanced, or a list of numbers, not 'even'"
+    ):
+        resolve("image-files", ["objective.class_weights=even"])

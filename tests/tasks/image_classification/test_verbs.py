@@ -1,9 +1,14 @@
+import csv
 import json
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
+
+import landmark
+from landmark.tasks.image_classification.evaluation import SetScores
 
 
 @pytest.fixture
@@ -57,7 +62,7 @@ def test_classify_draws_the_class_that_an_images_folder_names(
     shutil.copy(image, elsewhere)
     drawn = []
     monkeypatch.setattr(
-        classified, "save_classified", lambda found, path, labels: drawn.append(labels)
+        classified, "save_classified", lambda found, pixels, path, labels: drawn.append(labels)
     )
     command("classify", digits_run, image, elsewhere, "--figure", tmp_path / "seen.png")
     assert drawn == [["3", None]]
@@ -187,7 +192,7 @@ def test_mistakes_are_one_line(mistake, digits_run, tiny_run, image, tmp_path, d
     assert "name a .npy file" in mistake("features", digits_run, image, "--output", "x.csv")
     assert "is no folder of images" in mistake("similar", digits_run, image, "--among", image)
     assert "no split 'dev'" in mistake("evaluate", digits_run, "--split", "dev", worked=True)
-    assert "has torch, compiled and onnx" in mistake(
+    assert "has torch, compiled, onnx and onnx-int8" in mistake(
         "evaluate", digits_run, "--engine", "ctranslate2"
     )
     assert "--beam does not fit" in mistake("evaluate", digits_run, "--beam", 4)
@@ -223,3 +228,86 @@ def test_a_broken_image_is_named_and_left_out_or_ends_it(command, mistake, digit
     assert answer.code == 0
     assert "left out 1 of" in answer.err
     assert "0-1.png" in answer.err
+
+
+def test_classify_writes_a_folder_as_a_table(command, digits_run, digit_files, tmp_path):
+    table = tmp_path / "out.csv"
+    answer = command("classify", digits_run, digit_files, "--csv", table, "--top", 2)
+    assert answer.lines == [str(table)]
+    with table.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    images = sorted(digit_files.rglob("*.png"))
+    assert [row["image"] for row in rows] == [str(path) for path in images]
+    (line,) = command("classify", digits_run, images[7], "--json", "--top", 2).lines
+    for place, guess in enumerate(json.loads(line)["classes"], 1):
+        assert rows[7][f"class_{place}"] == guess["name"]
+        probability = float(rows[7][f"probability_{place}"])
+        assert probability == pytest.approx(guess["probability"], abs=1e-5)
+
+
+def test_a_table_has_no_row_for_a_broken_image_and_none_is_written_without_images(
+    command, mistake, digits_run, digit_files, tmp_path
+):
+    own, table = tmp_path / "own", tmp_path / "out.csv"
+    shutil.copytree(digit_files / "0", own)
+    (own / "0-1.png").write_bytes(b"broken")
+    answer = command("classify", digits_run, own, "--csv", table)
+    assert answer.code == 0
+    assert "0-1.png: is no image that can be read here: skipped" in answer.err
+    assert len(table.read_text().splitlines()) == 1 + 4
+    table.unlink()
+    assert "is no image" in mistake(
+        "classify", digits_run, own / "0-1.png", "--csv", table, worked=True
+    )
+    assert not table.exists()
+    assert "name a .csv file" in mistake("classify", digits_run, own, "--csv", tmp_path / "a.txt")
+
+
+def test_evaluate_writes_every_prediction_and_draws_the_worst_mistakes(
+    command, digits_run, digit_files, tmp_path
+):
+    table, figure = tmp_path / "predictions.csv", tmp_path / "mistakes.png"
+    words = ["evaluate", digits_run, "--split", "test", "--split", "valid", "--json"]
+    answer = command(*words, "--predictions", table, "--mistakes", figure)
+    assert answer.code == 0, answer.err
+    with table.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    for line in answer.lines:
+        found = json.loads(line)
+        its = [row for row in rows if row["set"] == found["name"]]
+        right = sum(row["class"] == row["predicted"] for row in its)
+        first = [row for row in its if row["rank"] == "1"]
+        assert len(its) == found["images"]
+        assert right / len(its) == pytest.approx(found["scores"][0]["value"])
+        assert len(first) == right < len(its)
+        assert all(row["probability"] == row["class_probability"] for row in first)
+    assert Image.open(figure).size[0] > 500
+
+
+def test_mistakes_begin_with_the_most_confident(digits_run):
+    from landmark.figures.images import mistakes
+
+    pipeline = landmark.load(digits_run)
+    images = pipeline.split("test")
+    found = pipeline.predict(images)
+    order = found.mistakes()
+    shares = pipeline.probabilities([images[index] for index in range(len(images))]).numpy()
+    expected = [
+        (float(row.max()), index)
+        for index, row in enumerate(shares)
+        if row.argmax() != images.labels[index]
+    ]
+    assert [index for _, index in sorted(expected, key=lambda one: -one[0])] == order.tolist()
+    assert len(order) > 1
+    drawn = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(mistakes, "save_picture", lambda figure, path: drawn.append(figure))
+        name, scores = "test", found.scores(pipeline.form.names)
+        record = SetScores(name, str(digits_run), "best", False, scores, found)
+        mistakes.write(pipeline, [record], None, Path("x.png"))
+    first, title = drawn[0].axes[0], drawn[0].axes[0].get_title()
+    np.testing.assert_array_equal(first.images[0].get_array(), images[int(order[0])][..., 0])
+    guess, label = found.guesses[order[0]], found.labels[order[0]]
+    assert title.startswith(
+        f"predicted: {guess} ({100 * shares[order[0]].max():.0f} %)\ntrue: {label}"
+    )

@@ -244,6 +244,29 @@ def test_what_was_said_is_penalized_as_transformers_does(pipeline):
     assert written.tokens != pipeline.generate("10 grüne ", 15, sampling=None)[0].tokens
 
 
+def test_ngrams_are_blocked_as_transformers_does_whatever_the_company(pipeline):
+    process = transformers.NoRepeatNGramLogitsProcessor(2)
+    options = {"sampling": None, "no_repeat_ngram": 2}
+    for written in pipeline.generate(PROMPTS, 15, **options):
+        said = pipeline.encode_prompt(written.prompt)
+        for place, token in enumerate(written.tokens):
+            whole = [*said, *written.tokens[:place]]
+            logits, _ = pipeline.model.start(torch.tensor(whole), Packing.full(1, len(whole)), 1)
+            assert token == int(process(torch.tensor([whole]), logits.detach().clone()).argmax())
+        assert written.tokens != pipeline.generate(written.prompt, 15, sampling=None)[0].tokens
+
+
+def test_a_text_does_not_end_before_its_least_length(runs):
+    made = landmark.load(runs["gpt-subwords"])
+    with torch.no_grad():
+        made.model.embedding.weight[made.tokenizer.end] = 50 * made.model.norm.bias + 50
+    (written,) = made.generate("9 gr", 50, sampling=None, min_length=7)
+    assert len(written.tokens) == 8
+    assert written.tokens[-1] == made.tokenizer.end
+    drawn = made.generate("9 gr", 50, samples=4, min_length=7)
+    assert [one.tokens.index(made.tokenizer.end) for one in drawn] == [7] * 4
+
+
 def test_a_prompt_longer_than_the_context_is_refused_and_one_as_long_is_not(runs):
     gpt = landmark.load(runs["gpt-characters"])
     assert gpt.generate(TEXT[:CONTEXT], 3)[0].tokens

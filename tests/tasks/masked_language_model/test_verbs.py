@@ -104,7 +104,9 @@ def test_neighbours_are_words_or_lines(folder, command):
         (["embed", "RUN", "a", "--output", "v.txt"], "--output v.txt: name a .npy file"),
         (["embed", "RUN", "a", "--layer", "7"], "layer 7: the model has 1: from 0 to 1"),
         (["embed", "RUN", "a", "--neighbours", "b"], "--neighbours reads no texts"),
-        (["embed", "RUN", "a", "--among", "TEXT"], "--among goes with --neighbours"),
+        (["embed", "RUN", "a", "--among", "TEXT"], "--among and --count go with --neighbours"),
+        (["embed", "RUN", "a", "--count", "3"], "--among and --count go with --neighbours"),
+        (["embed", "RUN", "a", "--words", "--pooling", "first"], "leave out --pooling"),
         (["embed", "RUN", "--neighbours", "a", "--words"], "--neighbours prints names"),
     ],
 )

@@ -2,11 +2,11 @@ import pytest
 import torch
 
 from landmark.data.translation.pairs import pack_sources
+from landmark.decoding.blocking import Blocking
 from landmark.decoding.stepwise import SamplingConfig
 from landmark.layers.packing import Packing
 from landmark.models.transformer.translator import TransformerConfig, Translator
-from landmark.tasks.translation import engine as engines
-from landmark.tasks.translation.engine import SourceRequest, TorchEngine
+from landmark.tasks.translation.engine import PLAIN, Decoding, SourceRequest, TorchEngine
 
 VOCABULARY, BEGIN, END = 20, 1, 2
 CPU = torch.device("cpu")
@@ -67,13 +67,13 @@ def close(hypotheses, others):
     assert [h.score for h in hypotheses] == pytest.approx([h.score for h in others], abs=1e-4)
 
 
-def search(engine, requests, beam):
-    return engine.search(requests, beam, 0.6)
+def search(engine, requests, beam, decoding=PLAIN):
+    return engine.search(requests, beam, 0.6, decoding)
 
 
-def draw(engine, requests, draws):
+def draw(engine, requests, draws, decoding=PLAIN):
     seeds = [100 * len(r.source) + r.source[0] for r in requests]
-    return engine.sample(requests, seeds, draws, SamplingConfig(), 0.6)
+    return engine.sample(requests, seeds, draws, SamplingConfig(), 0.6, decoding)
 
 
 @pytest.mark.parametrize(("speak", "count"), [(search, 1), (search, 3), (draw, 2)])
@@ -88,15 +88,50 @@ def test_hypotheses_begin_with_the_prefix_and_score_as_teacher_forcing(engine, s
 
 
 @pytest.mark.parametrize(("speak", "count"), [(search, 1), (search, 3), (draw, 2)])
-def test_company_changes_nothing(engine, monkeypatch, speak, count):
+def test_company_changes_nothing(engine, speak, count):
     together = speak(engine, REQUESTS, count)
     for request, expected in zip(REQUESTS, together, strict=True):
         close(speak(engine, [request], count)[0], expected)
     for found, expected in zip(speak(engine, REQUESTS[::-1], count), together[::-1], strict=True):
         close(found, expected)
-    monkeypatch.setattr(engines, "BATCH_TOKENS", 9)
-    for found, expected in zip(speak(engine, REQUESTS, count), together, strict=True):
-        close(found, expected)
+
+
+@pytest.mark.parametrize(("speak", "count"), [(search, 1), (search, 3), (draw, 2)])
+@pytest.mark.parametrize("tokens", [1, 9, 14, 30, 1000])
+def test_no_batch_is_larger_than_asked_for(engine, monkeypatch, speak, count, tokens):
+    together, built = speak(engine, REQUESTS, count), []
+    (network,) = engine.models
+
+    def start(source, packing, rows, longest):
+        held = packing.lengths * rows  # a draw is a sentence of its own
+        built.append((int(held.sum()), packing.batch_size * rows // count))
+        return type(network).start(network, source, packing, rows, longest)
+
+    monkeypatch.setattr(network, "start", start)
+    found = speak(engine, REQUESTS, count, Decoding(batch_tokens=tokens))
+    for one, other in zip(found, together, strict=True):
+        close(one, other)
+    assert sum(sentences for _, sentences in built) == len(REQUESTS)
+    assert all(size <= tokens or sentences == 1 for size, sentences in built)
+    if tokens == 30:  # as full as they may be
+        assert len(built) < len(REQUESTS)
+        assert max(size for size, _ in built) > 15
+
+
+@pytest.mark.parametrize(("speak", "count"), [(search, 1), (search, 3), (draw, 2)])
+def test_what_is_blocked_is_not_said_in_any_batch(engine, speak, count):
+    blocking, requests = Blocking(1, 4), [ask(source, 8) for source in SOURCES]
+    for tokens in (1, 1000):
+        found = speak(engine, requests, count, Decoding(blocking, tokens))
+        for request, hypotheses in zip(requests, found, strict=True):
+            for its in hypotheses:
+                assert len(its.tokens) == len(set(its.tokens))
+                assert len(its.tokens) >= 4
+                table = log_probabilities(engine.models[0], request.source, its.tokens)
+                expected = scored(table, its.tokens, request.limit)
+                assert its.log_probability == pytest.approx(expected, abs=1e-4)
+    free = [its.tokens for hypotheses in speak(engine, requests, count) for its in hypotheses]
+    assert any(len(said) > len(set(said)) or len(said) < 4 for said in free)
 
 
 def test_greedy_goes_on_after_the_prefix_with_the_likeliest(engine):

@@ -1,4 +1,5 @@
 import dataclasses
+import itertools
 
 import pytest
 import torch
@@ -9,7 +10,6 @@ from landmark.data.embedded import corpus
 from landmark.data.translation.pairs import pack_sources
 from landmark.decoding.speaker import Hypothesis, penalize
 from landmark.layers.packing import Packing
-from landmark.tasks.translation import engine
 from landmark.tasks.translation.options import TranslateOptions
 from landmark.tasks.translation.pipeline import Sentence
 
@@ -29,10 +29,29 @@ def test_results_come_in_the_order_given(pipeline):
     assert [r.score for r in results] == pytest.approx([r.score for r in alone], abs=1e-4)
 
 
-def test_many_batches_give_what_one_gives(pipeline, monkeypatch):
-    whole = pipeline.translate(TEXTS)
-    monkeypatch.setattr(engine, "BATCH_TOKENS", 20)
-    assert [result.text for result in pipeline.translate(TEXTS)] == [r.text for r in whole]
+@pytest.mark.parametrize("options", [{}, {"beam": 1}, {"sample": True, "n_best": 3}])
+def test_many_batches_give_what_one_gives(pipeline, options):
+    whole = pipeline.translate(TEXTS, **options)
+    for size in (1, 20, 60):
+        parts = pipeline.translate(TEXTS, batch_size=size, **options)
+        assert [result.text for result in parts] == [result.text for result in whole]
+
+
+def test_ngrams_and_early_ends_are_blocked(pipeline):
+    free = pipeline.translate(TEXTS)
+    least = 2 + max(len(result.tokens) for result in free)
+    blocked = pipeline.translate(TEXTS, no_repeat_ngram=2, min_length=least)
+    for result in blocked:
+        pairs = list(itertools.pairwise(result.tokens))
+        assert len(pairs) == len(set(pairs))
+        assert len(result.tokens) >= least
+    assert [result.text for result in blocked] != [result.text for result in free]
+
+
+def test_the_shortest_translation_may_be_longer_than_the_recipes_longest(pipeline):
+    longest = pipeline.max_length - 1
+    (found,) = pipeline.translate(["I"], min_length=longest)
+    assert len(found.tokens) in (longest, longest + 1)
 
 
 def test_no_sentences_give_no_translations(pipeline):
@@ -50,9 +69,10 @@ def test_blank_sentences_keep_their_place_and_stay_blank(pipeline, options):
     assert [result.text for result in pipeline.translate(["", ""], **options)] == ["", ""]
 
 
-def test_a_single_string_is_refused_and_not_read_letter_by_letter(pipeline):
-    with pytest.raises(UserError, match="a list of sentences"):
-        pipeline.translate("I ate an apple.")
+@pytest.mark.parametrize("texts", ["I ate an apple.", None, 7])
+def test_what_is_no_list_of_texts_is_refused(pipeline, texts):
+    with pytest.raises(UserError, match="a list of texts"):
+        pipeline.translate(texts)
 
 
 @pytest.mark.parametrize("text", [None, 7, b"bytes", ["a"]])

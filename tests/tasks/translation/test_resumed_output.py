@@ -83,7 +83,9 @@ def test_an_interruption_costs_nothing_that_was_written(
     assert command(*words, whole).code == 0
     with monkeypatch.context():
         interrupted(3)
-        assert command(*words, target).code == 130
+        answer = command(*words, target)
+        assert answer.code == 130
+        assert "the same command with --resume goes on" in answer.err
         monkeypatch.undo()
     partial = path.with_name(".out.txt.partial")
     assert not target.exists()

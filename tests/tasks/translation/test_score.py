@@ -58,11 +58,9 @@ def test_a_table_and_a_pipe_give_the_same(command, landmark_command, tiny_run, f
 def test_mistakes_name_the_file_and_the_line(mistake, tiny_run, own_data):
     source = own_data.write("a.en", ["one", "two"])
     short = own_data.write("short.de", ["eins"])
-    table = own_data.write("a.tsv", ["one\teins", "two"])
     for options, expected in (
         (["--target", short], "--target needs --source"),
         (["--source", source, "--target", short], f"{source} has 2 lines but {short} has 1"),
-        (["--source", table], f"{table}:2: 1 tab-separated columns"),
         (["--source", "missing", "--target", short], "missing: there is no such file"),
     ):
         assert mistake("score", tiny_run, *options).startswith(expected)
@@ -78,3 +76,22 @@ def test_a_pair_too_long_is_named_and_the_others_are_scored(command, tiny_run, o
     assert "2 pairs, " in answer.err
     strict = command("score", tiny_run, "--source", source, "--target", long, "--strict")
     assert strict.code == 2
+
+
+def test_a_bad_pair_costs_the_others_nothing(command, mistake, tiny_run, tmp_path):
+    table = tmp_path / "a.tsv"
+    table.write_bytes(b"one\teins\n\xff\tzwei\nthree\nfour\tvier\n")
+    answer = command("score", tiny_run, "--source", table)
+    assert answer.code == 0
+    assert [bool(line) for line in answer.lines] == [True, False, False, True]
+    assert f"warning: {table}:2: not valid UTF-8: skipped" in answer.err
+    assert f"warning: {table}:3: 1 tab-separated columns" in answer.err
+    assert len(command("align", tiny_run, "--source", table, "--layer", "1").lines) == 4
+    strict = mistake("score", tiny_run, "--source", table, "--strict", worked=True)
+    assert strict == f"{table}:2: not valid UTF-8"
+    sides = [tmp_path / "a.en", tmp_path / "a.de"]
+    sides[0].write_text("one\ntwo\n")
+    sides[1].write_bytes(b"\xff\nzwei\n")
+    answer = command("score", tiny_run, "--source", sides[0], "--target", sides[1])
+    assert [bool(line) for line in answer.lines] == [False, True]
+    assert f"warning: {sides[1]}:1: not valid UTF-8: skipped" in answer.err
