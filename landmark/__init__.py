@@ -10,7 +10,9 @@ __all__ = [
     "UserError",
     "__version__",
     "create",
+    "evaluate",
     "export",
+    "figure",
     "load",
     "load_embedder",
     "systems",
@@ -19,17 +21,20 @@ __all__ = [
 
 if TYPE_CHECKING:
     from landmark.core.errors import UserError
+    from landmark.figures.figure import figure
     from landmark.tasks.catalog import systems
     from landmark.tasks.creation import create
     from landmark.tasks.embedding import load_embedder
     from landmark.tasks.exporting import export_run as export
-    from landmark.tasks.loading import load
+    from landmark.tasks.loading import evaluate, load
     from landmark.tasks.training import train
 
 _LAZY = {  # where each is: a module, which calls it the same unless another name follows
     "UserError": "landmark.core.errors",
     "create": "landmark.tasks.creation",
+    "evaluate": "landmark.tasks.loading",
     "export": "landmark.tasks.exporting:export_run",
+    "figure": "landmark.figures.figure",
     "load": "landmark.tasks.loading",
     "load_embedder": "landmark.tasks.embedding",
     "systems": "landmark.tasks.catalog",

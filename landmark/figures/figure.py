@@ -15,11 +15,15 @@ import dataclasses
 import io
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from landmark.core.errors import UserError
+from landmark.core.registry import nearest
 from landmark.core.storage import beside, write_durably
+from landmark.figures import every_figure
+from landmark.tasks.card import resolve, take_options
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -63,6 +67,19 @@ def make_figure(
         save(module, record, options.output)
     warnings = tuple(getattr(record, "warnings", ()))
     return Drawn(name, record, options.output, module.table(record), warnings)
+
+
+def figure(name: str, report: Report = lambda record: None, **options: Any) -> Drawn:
+    """Draw a figure as `landmark figure NAME` does; its numbers, and where the picture is.
+
+    Options are those of the command: `run`, `image`, `text`, …, and `output`, the file.
+    """
+    known = every_figure()
+    if name not in known:
+        raise UserError(f"unknown figure {name!r}: {nearest(name, known)}")
+    module = resolve(known[name].module)
+    given = {key: Path(v) if isinstance(v, PathLike) else v for key, v in options.items()}
+    return make_figure(name, module, take_options(module.Options, None, given), report)
 
 
 def formats_of(module: Any) -> list[str]:

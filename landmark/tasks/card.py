@@ -7,6 +7,7 @@ A card names functions and classes by reference, `module:name`, which are import
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
+from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
@@ -310,4 +311,15 @@ def take_options(cls: type[Any], options: Any, changes: Mapping[str, Any]) -> An
         if changes:
             raise UserError(f"give options or keywords, not both: {', '.join(changes)}")
         return options
-    return build(cls, changes, Provenance("options"))
+    return build(cls, listed(cls, changes), Provenance("options"))
+
+
+def listed(cls: type[Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Options by keyword, with a lone text or path where several may be given."""
+    from landmark.core.configuration import field_defaults
+
+    several = {key for key, usual in field_defaults(cls).items() if isinstance(usual, tuple)}
+    return {
+        key: (value,) if key in several and isinstance(value, str | PathLike) else value
+        for key, value in given.items()
+    }

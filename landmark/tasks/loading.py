@@ -1,12 +1,14 @@
-"""`landmark.load`: a run directory as a pipeline ready to use."""
+"""`landmark.load` and `landmark.evaluate`: a run ready to use, and its scores."""
 
+import dataclasses
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
 from landmark.core.errors import UserError
 from landmark.engine.run import Run
-from landmark.tasks.card import CARDS, Report, resolve, take_options
+from landmark.tasks.card import CARDS, Card, Record, Report, resolve, take_options
 from landmark.tasks.training import load_config
 
 Pipeline = TypeVar("Pipeline")
@@ -54,17 +56,42 @@ def load(
     options are those of the run's task: an engine, an ensemble of other runs.
     """
     opened = Run.open(Path(run))
-    config = load_config(opened)
-    card = CARDS[config.task]
-    if card.open is None:
-        raise UserError(f"{opened.folder}: is a run of task {card.name!r}, which has no pipeline")
     chosen = {"checkpoint": checkpoint, "device": device, **options}
-    pipeline = resolve(card.open)(
-        opened, config, take_options(resolve(card.open_options), None, chosen), report
-    )
+    card, pipeline = _open(opened, chosen, report)
     if kind is not None and not isinstance(pipeline, kind):
         raise UserError(
             f"{opened.folder}: is a run of task {card.name!r}, which is used by "
             f"{type(pipeline).__name__}, not {kind.__name__}"
         )
     return pipeline
+
+
+def evaluate(run: str | PathLike[str], *, report: Report = _silent, **options: Any) -> list[Record]:
+    """Score a run as `landmark evaluate` does: a record a split or file, with json() and lines().
+
+    Options are those of the command (`split="valid"`, `file=…`) and those of `load`.
+    """
+    opened = Run.open(Path(run))
+    config = load_config(opened)
+    card = CARDS[config.task]
+    verb = card.evaluate
+    if verb is None:
+        raise UserError(f"{opened.folder}: is a run of task {card.name!r}, which is not evaluated")
+    opening = {field.name for field in dataclasses.fields(resolve(card.open_options))}
+    its = {key: value for key, value in options.items() if key not in opening}
+    chosen = take_options(resolve(verb.options), None, its)
+    if verb.check:
+        resolve(verb.check)(config, chosen, False)
+    how = {key: value for key, value in options.items() if key in opening}
+    _, pipeline = _open(opened, how, report)
+    return list(resolve(verb.run)(pipeline, (), chosen, report))
+
+
+def _open(run: Run, options: Mapping[str, Any], report: Report) -> tuple[Card, Any]:
+    """The card of a run's task, and the run as its pipeline."""
+    config = load_config(run)
+    card = CARDS[config.task]
+    if card.open is None:
+        raise UserError(f"{run.folder}: is a run of task {card.name!r}, which has no pipeline")
+    chosen = take_options(resolve(card.open_options), None, options)
+    return card, resolve(card.open)(run, config, chosen, report)

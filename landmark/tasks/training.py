@@ -21,7 +21,6 @@ from landmark.core.configuration import (
     as_values,
     as_yaml,
     build,
-    field_defaults,
     fingerprint,
     override,
     read_yaml,
@@ -36,7 +35,7 @@ from landmark.engine.run import LOCK, LOG, RECIPE, Run
 from landmark.engine.session import load_player, open_session
 from landmark.engine.settings import resolve_epochs
 from landmark.engine.trainer import Report
-from landmark.tasks.card import CARDS
+from landmark.tasks.card import CARDS, listed
 from landmark.tasks.card import resolve as resolve_reference
 from landmark.tasks.catalog import RECIPES, load_catalog
 from landmark.tasks.fine_tuning import Origin
@@ -118,10 +117,7 @@ def assignments(
                 f"{odd!r} is no option of {recipe}, a recipe of task {card.name!r}: it takes "
                 f"{', '.join(known)}; settings of the recipe go into the mapping `settings`"
             )
-        several = {key for key, usual in field_defaults(cls).items() if isinstance(usual, tuple)}
-        one = {key: (value,) for key, value in data.items() if isinstance(value, str | PathLike)}
-        given = {key: one[key] if key in several & one.keys() else data[key] for key in data}
-        found |= build(cls, given, Provenance(recipe)).overrides()
+        found |= build(cls, listed(cls, data), Provenance(recipe)).overrides()
     return [*(_assignment(key, value) for key, value in found.items()), *settings]
 
 

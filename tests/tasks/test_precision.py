@@ -99,7 +99,7 @@ def test_images_are_classified_in_lower_precision(digits_run, precision):
     usual = landmark.load(digits_run, device="cpu")
     lower = landmark.load(digits_run, device="cpu", precision=precision)
     images = open_split(load_config(usual.run).data, digits_run, "test", lambda record: None)
-    pixels = [images.pixels(n) if hasattr(images, "pixels") else images[n] for n in range(20)]
+    pixels = [images[number] for number in range(20)]
     one, other = usual.probabilities(pixels), lower.probabilities(pixels)
     assert torch.allclose(one, other, atol=0.02)
     assert not torch.equal(one, other)

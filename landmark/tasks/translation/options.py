@@ -230,6 +230,8 @@ class EvaluateOptions:
     """Another run, or a file of translations, to compare with by a paired test. Repeatable."""
     test: str | None = None
     """With --against: bootstrap (the default) or randomization."""
+    comet: str | None = None
+    """Also score by COMET (unbabel-comet, if you have installed it): a model's name or .ckpt."""
     bootstrap: Annotated[int, Field(ge=0)] = 1000
     """Resamples for 95 % intervals and paired tests; 0 leaves them out."""
     by_length: Path | None = None
@@ -244,6 +246,8 @@ class EvaluateOptions:
             raise ValueError(f"--test {self.test}: give bootstrap or randomization")
         if self.test and not self.against:
             raise ValueError("--test compares with other systems: give --against")
+        if self.comet and self.against:
+            raise ValueError("give --comet or --against, not both: COMET has no paired test here")
         if self.bootstrap == 1:
             raise ValueError("--bootstrap 1: one resample has no spread: give 0 or, say, 1000")
         if self.bin_words and not self.by_length:

@@ -10,6 +10,7 @@ from landmark.core.errors import UserError
 from landmark.core.storage import write_file
 from landmark.data.translation.parallel_text import Pair, read_pairs
 from landmark.engine.run import Run
+from landmark.metrics.comet import check_comet, score_comet
 from landmark.metrics.translation import (
     Comparison,
     LengthBin,
@@ -46,6 +47,8 @@ def check(config: TranslationRun, options: EvaluateOptions, has_input: bool) -> 
     check_language(config, options.to)
     check_length(config, options.min_length)
     beam_of(config.search.beam, options.searching)
+    if options.comet:
+        check_comet(options.comet)
     seen: set[Path] = set()
     for path in options.against:
         if path in seen:
@@ -320,6 +323,11 @@ class _Systems:
                 texts = [next(speaker) for _ in sources]
                 said = [form.read(text) for text in texts]
             scored = score(judge, name, pairs, texts, said, options.bootstrap, options.to)
+            if options.comet:
+                references = [reference for _, reference in pairs]
+                comet = score_comet(options.comet, sources, texts, references)
+                *scores, exact = scored.scores
+                scored = dataclasses.replace(scored, scores=(*scores, comet, exact))
             found[system] = scored
         return found
 
