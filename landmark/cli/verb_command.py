@@ -1,6 +1,7 @@
 """The commands that the tasks offer: one a verb, for whatever task a run is of."""
 
 import dataclasses
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -125,6 +126,12 @@ _INPUTS = {
     "images": [_IMAGES, _STRICT],
     "nothing": [],
 }
+_WORDS = {
+    "texts": " TEXT",
+    "pairs": " --source FILE --target FILE",
+    "images": " IMAGE",
+    "nothing": "",
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -201,6 +208,13 @@ def build_verb(name: str, its: Sequence[Offer]) -> Any:
 def is_evaluation(its: Sequence[Offer]) -> bool:
     """Whether it is what every task is scored by."""
     return all(offer.verb is offer.card.evaluate for offer in its)
+
+
+def next_commands(task: str, folder: Path) -> str:
+    """What to type with a new run: its task's first verb, and what scores it."""
+    card, place = CARDS[task], shlex.quote(str(folder))
+    verbs = [*card.verbs[:1], *([card.evaluate] if card.evaluate else [])]
+    return "; ".join(f"landmark {v.name} {place}{_WORDS[v.takes]}" for v in verbs)
 
 
 def call_verb(
