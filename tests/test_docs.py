@@ -28,7 +28,9 @@ def application() -> Iterator[Any]:
     """The command; a training ends when its recipe is resolved with all settings."""
     load_catalog()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(training, "run_training", lambda name, run, given, *_: resolve(name, given))
+        patch.setattr(
+            training, "run_training", lambda name, run, given, *_, **__: resolve(name, given)
+        )
         yield typer.main.get_command(build_app())
 
 
@@ -196,7 +198,14 @@ def test_options_that_a_page_names_exist(page, application):
 
 
 OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*")
-FOREIGN_OPTIONS = {"--max-restarts", "--nproc-per-node", "--run-path", "--no-deps", "--help"}
+FOREIGN_OPTIONS = {
+    "--max-restarts",
+    "--nproc-per-node",
+    "--run-path",
+    "--no-deps",
+    "--help",
+    "--logdir",
+}
 
 
 def options(command: Any) -> set[str]:
