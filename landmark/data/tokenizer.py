@@ -31,13 +31,15 @@ class TokenizerConfig:
     """How text is cut into subwords."""
 
     vocab_size: Annotated[int, Field(ge=260)] = 8000
-    """Most entries of the shared vocabulary; small corpora may fill fewer."""
+    """Maximum size of the shared vocabulary; a small corpus may give fewer entries."""
     file: str | None = None
-    """An existing tokenizer.json to use instead of training one."""
+    """Use this tokenizer.json instead of training a tokenizer."""
     extend: Annotated[int, Field(ge=0)] = 0
-    """New entries to learn from the data on top of an existing tokenizer's."""
+    """Number of new entries to learn from the data and add to the tokenizer given by `file`."""
     form: FormName = "plain"
-    """What is cut: the text as it stands, or as papers prepared it (moses-lowercase)."""
+    """Text preprocessing before subwords: plain (none) or moses-lowercase (Moses tokenization,
+    lowercase).
+    """
 
 
 class SubwordTokenizer:

@@ -18,16 +18,16 @@ class TrainingState:
     best_step: int = 0
     stale: int = 0
     costs: list[float] = field(default_factory=list)
-    """The monitored metric of every validation, lower is better: what a plateau is seen by."""
+    """The monitored metric at every validation, lower is better; the plateau schedule reads it."""
     validating: bool = False
-    """Whether the validation of this step was cut off, to be done when training goes on."""
+    """Whether the validation of this step was interrupted and is to be repeated on resume."""
     skipped: dict[str, int] = field(default_factory=dict)
-    """Each player's moves left out since its last one."""
+    """Consecutive updates skipped so far, for each player."""
     usual: dict[str, Usual] = field(default_factory=dict)
-    """Each player's loss as it has been of late."""
+    """Running mean of each player's loss."""
     seconds: float = 0.0
     window: dict[str, dict[str, float]] = field(default_factory=dict)
-    """Since the last record in the log: each player's sums."""
+    """Each player's sums since the last log record."""
     window_seconds: float = 0.0
 
     def record_move(

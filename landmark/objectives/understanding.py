@@ -37,9 +37,9 @@ class UnderstandingConfig:
     """What is learnt."""
 
     auxiliary: Annotated[float, Field(ge=0)] = 0.0
-    """Weight of the next-token loss beside the task's (GPT's lambda); only for language models."""
+    """Weight of an auxiliary language modelling loss (GPT's lambda); language models only."""
     label_smoothing: Annotated[float, Field(ge=0, lt=1)] = 0.0
-    """Share of a class's probability to spread over all of them."""
+    """Label smoothing factor."""
 
 
 class UnderstandingObjective(Objective):

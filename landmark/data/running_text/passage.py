@@ -35,13 +35,15 @@ class PassageConfig:
     """Where text comes from."""
 
     corpus: Literal["reading", "files"] = "reading"
-    """War and Peace, Shakespeare and the texts of three tasks; or your own files."""
+    """Data set: the small mixed corpus (War and Peace, Shakespeare and the texts of three tasks),
+    or `files` for your own.
+    """
     text: tuple[str, ...] = ()
-    """Files: plain or gzipped text in UTF-8; blank lines separate documents."""
+    """For corpus=files: text files (UTF-8, may be gzipped); blank lines separate documents."""
     valid_text: tuple[str, ...] = ()
-    """Files to validate on; none: the last documents are held out."""
+    """Validation files; none: hold out the last documents."""
     validation: Annotated[float, Field(gt=0, lt=1)] = 0.1
-    """The share of the text's characters to hold out."""
+    """Fraction of the characters to hold out."""
 
     @model_validator(mode="after")
     def _files_go_with_their_corpus(self) -> "PassageConfig":
@@ -59,7 +61,7 @@ class Written(NamedTuple):
     sentences: int
     tokens: int
     longer_documents: int
-    """Those of two sentences or more."""
+    """Documents of two sentences or more."""
 
 
 def data_digest(config: PassageConfig) -> str:

@@ -23,13 +23,15 @@ class ExampleBatchConfig:
     """How examples are put together for one update."""
 
     size: Annotated[int, Field(ge=1)] = 32
-    """Examples an update."""
+    """Batch size in examples."""
     pool: Annotated[int, Field(ge=1)] = 8
-    """Batches' worth of shuffled examples that are sorted by length together."""
+    """Number of batches of shuffled examples to sort by length together (less padding)."""
     max_length: Annotated[int, Field(ge=8)] | None = None
-    """Longest sequence in tokens; null: what the model can read (recurrent: 512)."""
+    """Maximum sequence length in tokens, longer texts are truncated; null: the model's (recurrent:
+    512).
+    """
     workers: Annotated[int, Field(ge=0)] = 0
-    """Extra processes that prepare batches."""
+    """Number of worker processes that load batches; 0: load in the main process."""
 
 
 @dataclass

@@ -27,17 +27,18 @@ class ResNet9Config(ImageNetworkConfig):
     """The shape of a ResNet-9; as it stands, the original's."""
 
     architecture: Literal["resnet-9"] = "resnet-9"
-    """What kind of network this is."""
+    """Network architecture."""
     classes: Annotated[int, Field(ge=2)] = 10
-    """How many kinds of image are told apart."""
+    """Number of classes."""
     image_size: Size = 32
-    """Pixels a side."""
+    """Image height and width in pixels."""
     width: Size = 64
-    """Maps of the first convolution; each stage doubles them."""
+    """Channels of the first convolution; each stage doubles them."""
     blocks: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1)] = (1, 0, 1)
-    """How many residual blocks each stage has."""
+    """Number of residual blocks in each stage."""
     stem: Literal["cifar", "imagenet"] = "cifar"
-    """The first convolution: 3x3, or for large images 7x7 at stride 2 and pooling."""
+    """First convolution: cifar: 3x3; imagenet: 7x7 at stride 2 and max pooling, for large images.
+    """
 
 
 class ResNet9(ImageNetwork):

@@ -27,23 +27,23 @@ class RecurrentLanguageModelConfig:
     """The shape of a recurrent language model."""
 
     architecture: Literal["recurrent"] = "recurrent"
-    """What kind of network this is."""
+    """Network architecture."""
     cell: CellName = "lstm"
-    """What a recurrent layer is made of: rnn, rnn-relu, lstm, lstm-peephole or gru."""
+    """Recurrent cell: rnn, rnn-relu, lstm, lstm-peephole or gru."""
     vocab_size: Size | None = None
-    """Entries of the vocabulary; null takes the tokenizer's."""
+    """Vocabulary size; null: the tokenizer's."""
     embedding_size: Size = 128
-    """Width of a token's embedding."""
+    """Dimension of the token embeddings."""
     hidden_size: Size = 512
-    """Width of each layer's state."""
+    """Dimension of each layer's hidden state."""
     num_layers: Size = 2
-    """Layers, each reading the one below."""
+    """Number of recurrent layers."""
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0
-    """Share of activations dropped after each layer, but not from one token to the next."""
+    """Dropout probability after each layer (not on the recurrent connections)."""
     tied: bool = False
-    """Share one matrix between embedding and output; they must be equally wide."""
+    """Tie the weights of embedding and output layer; needs embedding_size = hidden_size."""
     forget_bias: float = 1.0
-    """LSTM: added to the forget gate's bias at the start, so that it begins by remembering."""
+    """LSTM: initial bias of the forget gate."""
 
     @model_validator(mode="after")
     def _tied_are_equally_wide(self) -> "RecurrentLanguageModelConfig":

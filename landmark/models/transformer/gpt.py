@@ -32,27 +32,29 @@ class GPTConfig:
     """The shape of a GPT."""
 
     architecture: Literal["gpt"] = "gpt"
-    """What kind of network this is."""
+    """Network architecture."""
     vocab_size: Size | None = None
-    """Entries of the vocabulary; null takes the tokenizer's."""
+    """Vocabulary size; null: the tokenizer's."""
     hidden_size: Size = 768
-    """Width of every layer's input and output."""
+    """Dimension of the hidden states."""
     inner_size: Size | None = None
-    """Width inside the feed-forward network; null: four times hidden_size."""
+    """Dimension of the feed-forward layers; null: 4 * hidden_size."""
     num_heads: Size = 12
-    """Attention heads; must divide hidden_size."""
+    """Number of attention heads; must divide hidden_size."""
     num_layers: Size = 12
-    """Blocks of attention and feed-forward."""
+    """Number of layers."""
     max_length: Size = 1024
-    """The context: most tokens that one look back reaches."""
+    """Context length in tokens."""
     dropout: Share = 0.1
-    """Share of activations dropped after embedding and after each sub-layer."""
+    """Dropout probability after the embedding and each sub-layer."""
     attention_dropout: Share = 0.1
-    """Share of attention weights dropped."""
+    """Dropout probability on the attention weights."""
     norm: Literal["post", "pre"] = "pre"
-    """Layer norm after each residual sum (GPT) or before each sub-layer (GPT-2, GPT-3)."""
+    """post: layer norm after each residual connection (GPT); pre: before each sub-layer (GPT-2,
+    GPT-3).
+    """
     activation_checkpointing: bool = False
-    """Recompute activations in the backward pass: less memory, a third more work."""
+    """Recompute activations in the backward pass to save memory, at about a third more compute."""
 
     @model_validator(mode="after")
     def _heads_divide_width(self) -> "GPTConfig":

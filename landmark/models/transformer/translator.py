@@ -31,39 +31,41 @@ class TransformerConfig:
     """The shape of a Transformer."""
 
     architecture: Literal["transformer"] = "transformer"
-    """What kind of network this is."""
+    """Network architecture."""
     vocab_size: Annotated[int, Field(ge=4)] | None = None
-    """Entries of the vocabulary; null takes the tokenizer's."""
+    """Vocabulary size; null: the tokenizer's."""
     hidden_size: Size = 512
-    """Width of every layer's input and output (d_model)."""
+    """Dimension of the hidden states (d_model)."""
     inner_size: Size = 2048
-    """Width inside the feed-forward network (d_ff)."""
+    """Dimension of the feed-forward layers (d_ff)."""
     num_heads: Size = 8
-    """Attention heads; must divide hidden_size."""
+    """Number of attention heads; must divide hidden_size."""
     encoder_layers: Size = 6
-    """Blocks that read the source."""
+    """Number of encoder layers."""
     decoder_layers: Size = 6
-    """Blocks that write the target."""
+    """Number of decoder layers."""
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.1
-    """Share of activations dropped after embedding and after each sub-layer."""
+    """Dropout probability after the embedding and each sub-layer."""
     word_dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0
-    """Share of tokens, on either side, whose embedding is left out whole in training."""
+    """Word dropout: probability of dropping a token's whole embedding, on both sides."""
     norm: Literal["post", "pre"] = "post"
-    """Layer norm after each residual sum (the paper's) or before each sub-layer."""
+    """post: layer norm after each residual connection (the paper's); pre: before each sub-layer."""
     activation: ActivationName = "relu"
-    """What is between the two layers of the feed-forward network."""
+    """Activation of the feed-forward layers."""
     positions: Literal["sinusoidal", "sinusoidal-halves", "learned"] = "sinusoidal"
-    """How a token's place is told; halves: all sines before all cosines (Marian)."""
+    """Position embeddings; sinusoidal-halves puts all sines before all cosines (Marian)."""
     tied: Tied = "all"
-    """Share one matrix between source, target and output; target and output; or none."""
+    """Weights to tie: source embedding, target embedding and output (all), the last two (output),
+    or none.
+    """
     output_bias: bool = False
-    """Whether logits have a bias (Marian)."""
+    """Add a bias to the output layer (Marian)."""
     unsaid: tuple[Annotated[int, Field(ge=0)], ...] = ()
-    """Entries of the vocabulary that are never said, such as padding."""
+    """Token ids that are never generated, such as padding."""
     max_length: Size = 1024
-    """Longest sequence, in tokens, on either side."""
+    """Maximum sequence length in tokens, of source and target each."""
     activation_checkpointing: bool = False
-    """Recompute activations in the backward pass: less memory, a third more work."""
+    """Recompute activations in the backward pass to save memory, at about a third more compute."""
 
     @model_validator(mode="after")
     def _heads_divide_width(self) -> "TransformerConfig":

@@ -36,7 +36,7 @@ class BagBatchConfig:
     size: Annotated[int, Field(ge=1)] = 128
     """Texts an update."""
     workers: Annotated[int, Field(ge=0)] = 0
-    """Extra processes that prepare batches."""
+    """Number of worker processes that load batches; 0: load in the main process."""
 
 
 @settings

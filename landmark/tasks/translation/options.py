@@ -21,15 +21,15 @@ class DataOptions:
     source: tuple[Path, ...] = ()
     """Your sentences, one a line (.gz too), or a .tsv with both sides."""
     target: tuple[Path, ...] = ()
-    """Their translations."""
+    """Validation files: their translations."""
     valid_source: tuple[Path, ...] = ()
     """Sentences to validate on; else some are held out."""
     valid_target: tuple[Path, ...] = ()
-    """Their translations."""
+    """Validation files: their translations."""
     extra_source: tuple[Path, ...] = ()
     """More pairs beside any recipe's own, as made up by back-translation."""
     extra_target: tuple[Path, ...] = ()
-    """Their translations."""
+    """Validation files: their translations."""
     reverse: bool = False
     """Swap the two sides."""
     clean: bool = False
