@@ -26,11 +26,11 @@ class Options(OpenOptions):
     run: Annotated[Path, Positional("RUN")]
     """The run directory."""
     words: Annotated[tuple[str, ...], Positional("WORD...")]
-    """Words to look around."""
+    """Words to show the neighbours of."""
     count: Annotated[int, Field(ge=1, le=50)] = 8
-    """Neighbours of each."""
+    """Number of neighbours of each word."""
     output: Path = Path("neighbours.png")
-    """The figure."""
+    """Output file."""
 
 
 class Place(NamedTuple):

@@ -58,11 +58,11 @@ class Options(OpenOptions):
     run: Annotated[Path, Positional("RUN")]
     """The run directory."""
     text: Annotated[str, Positional("TEXT")]
-    """What the model reads."""
+    """Input text."""
     top: Annotated[int, Field(ge=1, le=50)] = 5
-    """How many of the likeliest."""
+    """Number of most probable tokens to show."""
     output: Path | None = None
-    """A figure too: .png, .svg, .pdf or .html."""
+    """Output file: .png, .svg, .pdf or .html."""
 
 
 class Row(NamedTuple):

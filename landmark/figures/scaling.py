@@ -34,9 +34,9 @@ class Options:
     runs: Annotated[tuple[Path, ...], Positional("RUN...")]
     """Runs of GPTs of several sizes."""
     output: Path = Path("scaling.png")
-    """The figure."""
+    """Output file."""
     seed: int = 1
-    """Another seed, another estimate of the spread."""
+    """Random seed of the bootstrap."""
 
 
 @dataclass(frozen=True)

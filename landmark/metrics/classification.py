@@ -27,12 +27,12 @@ class ClassScore:
     name: str
     images: int
     precision: float
-    """The share of what was called so that is."""
+    """TP / (TP + FP)"""
     recall: float
-    """The share of what is so that was called so."""
+    """TP / (TP + FN)"""
     f1: float
     mistaken_for: str = ""
-    """The class that it was most often taken for; empty: for none."""
+    """Class that it is most often confused with; empty: none."""
 
 
 @dataclass(frozen=True)

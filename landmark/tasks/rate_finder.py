@@ -48,7 +48,7 @@ class RateTest(Result):
     trials: tuple[Trial, ...]
     diverged: bool
     factor: float = 1.0
-    """What schedule.rate is for a learning rate of 1: not 1 for the Transformer's schedule."""
+    """Value of schedule.rate for a learning rate of 1; not 1 for noam."""
 
     @property
     def lowest(self) -> int:

@@ -71,7 +71,7 @@ class AugmentConfig:
     cutout: Annotated[int, Field(ge=0)] = 0
     """Cutout: side of the square that is erased, in pixels; 0: off."""
     mixup: Share = 0.0
-    """Alpha of mixup; 0: off. With cutmix as well, each applies to half of the batches' images."""
+    """Alpha of mixup; 0: off. With mixup and cutmix, each image gets one of the two."""
     cutmix: Share = 0.0
     """Alpha of CutMix; 0: off."""
     randaugment: (

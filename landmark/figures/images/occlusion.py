@@ -25,13 +25,13 @@ class Options(ImageOptions):
     """Which image, and what covers it."""
 
     class_: str | None = None
-    """The class; default: the likeliest."""
+    """Class; default: the most probable."""
     size: Annotated[int, Field(ge=1)] | None = None
-    """Pixels a side of what covers; default: a sixth of the image's side."""
+    """Side of the occluding patch in pixels; default: a sixth of the image's."""
     stride: Annotated[int, Field(ge=1)] | None = None
-    """Pixels from one place to the next; default: half of --size."""
+    """Stride of the patch in pixels; default: half of --size."""
     output: Path = Path("occlusion.png")
-    """The figure."""
+    """Output file."""
 
 
 @dataclass(frozen=True)

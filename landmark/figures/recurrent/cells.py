@@ -33,11 +33,11 @@ class Options(OpenOptions):
     run: Annotated[Path, Positional("RUN")]
     """The run directory."""
     file: Annotated[Path, Positional("FILE")]
-    """Text to read, plain or gzipped."""
+    """Text file to read, plain or gzipped."""
     output: Path = Path("cells.png")
-    """The figure."""
+    """Output file."""
     length: Annotated[int, Field(ge=1)] = 50_000
-    """Characters to read at the most."""
+    """Maximum number of characters to read."""
 
 
 @dataclass(frozen=True)

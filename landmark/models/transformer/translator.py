@@ -97,7 +97,7 @@ class DecoderState:
     caches: list[KeyValueCache]
     memories: list[Memory]
     lineage: Lineage | None = None
-    """Of the beams, where a sentence has several."""
+    """Ancestry of the beams, if a sentence has several."""
     length: int = 0
 
     def grow(self) -> None:

@@ -38,33 +38,35 @@ class PromptTask:
     """What a model is asked, and how."""
 
     template: str
-    """How a question is put; {name} stands for a column of the questions."""
+    """Template of a question; {name} stands for a column of the questions."""
     questions: tuple[dict[str, str], ...] | str
-    """Rows of named columns, or a .tsv file whose first line names them. A column `answer`, where
-    there is one, is the right answer."""
+    """Questions as rows with named columns, or a .tsv file with a header. The column `answer`, if
+    present, is the right answer.
+    """
     instruction: str = ""
-    """What stands before everything, examples too."""
+    """Text at the beginning of the prompt, before the examples."""
     answer: str = " {answer}"
-    """How an answer follows its question."""
+    """Template of the answer after a question."""
     separator: str = "\n\n"
-    """What stands between instruction, examples and question."""
+    """Text between instruction, examples and question."""
     examples: tuple[dict[str, str], ...] | str = ()
-    """Rows as of questions, with their answers."""
+    """Examples with answers, in the form of `questions`."""
     shots: Annotated[int, Field(ge=0)] | None = None
-    """How many examples to show; of more, each question draws its own. null: all, in order."""
+    """Number of examples per question, drawn at random for each; null: all, in order."""
     candidates: dict[str, str] | tuple[str, ...] = ()
-    """The answers to choose from: a list, or what is written for each ({name} as above). None: the
-    model writes on."""
+    """Answers to choose from: a list, or a template filled in for each question. None: generate
+    the answer.
+    """
     likelihood: Literal["sum", "per-token", "unconditional"] = "sum"
-    """How candidates are compared."""
+    """How to compare the candidates' likelihoods."""
     answer_context: str = "Answer:"
-    """Unconditional: the context that says nothing."""
+    """For unconditional: the neutral context."""
     length: Annotated[int, Field(ge=1)] = 50
-    """Without candidates: most tokens of an answer …"""
+    """Without candidates: maximum number of tokens of an answer …"""
     stop: tuple[Annotated[str, Field(min_length=1)], ...] = ("\n",)
     """… and the strings that end it."""
     seed: int = 1
-    """Of the draw of examples."""
+    """Random seed of the drawn examples."""
 
     @model_validator(mode="after")
     def _templates_can_be_filled(self) -> "PromptTask":

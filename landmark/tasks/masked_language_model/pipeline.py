@@ -32,7 +32,7 @@ class Guess:
     """What may stand at a blank."""
 
     token: str
-    """As the vocabulary writes it: ## goes on a word."""
+    """As in the vocabulary: ## continues a word."""
     probability: float
 
 
@@ -43,7 +43,7 @@ class Filling:
     text: str
     tokens: tuple[str, ...]
     probability: float
-    """Of all together: of each, given those before it."""
+    """Joint probability: of each token given those before it."""
 
 
 @dataclass(frozen=True)

@@ -42,13 +42,15 @@ class FineTuningConfig:
     """How much of the pretrained body changes."""
 
     layer_decay: Annotated[float, Field(gt=0, le=1)] = 1.0
-    """Each layer's learning rate is this part of the one above it; the head's is the full one."""
+    """Layer-wise learning rate decay: each layer's learning rate is this fraction of that of the
+    layer above.
+    """
     frozen_layers: Annotated[int, Field(ge=0)] = 0
-    """The lowest layers that stay as they are; with any, the embeddings do too."""
+    """Number of lowest layers to freeze; the embeddings are frozen with them."""
     frozen_embeddings: bool = False
-    """Whether the embeddings stay as they are."""
+    """Freeze the embeddings."""
     head_dropout: Annotated[float, Field(ge=0, lt=1)] = 0.1
-    """Share of what the head reads that is dropped."""
+    """Dropout probability before the classification head."""
 
 
 @settings
@@ -57,7 +59,7 @@ class UnderstandingRun(RunConfig):
 
     task: Literal["understanding"] = "understanding"
     init: Literal["weights", "shape"] = "weights"
-    """What to take of the run that init_from names: its weights, or its shape and vocabulary."""
+    """What to take from the run in init_from: its weights, or only its shape and vocabulary."""
     data: TaskConfig = dataclasses.field(default_factory=TaskConfig)
     model: Annotated[
         BodyConfig, Field(discriminator="architecture"), default_key("architecture", "bert")
