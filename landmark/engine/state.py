@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from landmark.data.loader import Place
-from landmark.engine.health import Usual
+from landmark.engine.health import LossStatistics
 
 
 @dataclass
@@ -23,7 +23,7 @@ class TrainingState:
     """Whether the validation of this step was interrupted and is to be repeated on resume."""
     skipped: dict[str, int] = field(default_factory=dict)
     """Consecutive updates skipped so far, for each player."""
-    usual: dict[str, Usual] = field(default_factory=dict)
+    usual: dict[str, LossStatistics] = field(default_factory=dict)
     """Running mean of each player's loss."""
     seconds: float = 0.0
     window: dict[str, dict[str, float]] = field(default_factory=dict)
@@ -39,7 +39,7 @@ class TrainingState:
             window[name] = window.get(name, 0.0) + value
         window["gradient_norm"], window["rate"] = norm, rate
         self.skipped.pop(player, None)
-        usual, loss = self.usual.setdefault(player, Usual()), sums["loss"] / sums["weight"]
+        usual, loss = self.usual.setdefault(player, LossStatistics()), sums["loss"] / sums["weight"]
         expected = usual.mean if usual.is_spike(loss) else None
         usual.add(loss)
         return expected
@@ -93,6 +93,6 @@ class TrainingState:
         self.best_step, self.stale = facts["best_step"], facts["stale"]
         self.costs = list(facts.get("costs", ()))  # older checkpoints have none
         self.validating, self.skipped = facts["validating"], facts["skipped"]
-        self.usual = {player: Usual(**usual) for player, usual in facts["usual"].items()}
+        self.usual = {player: LossStatistics(**usual) for player, usual in facts["usual"].items()}
         self.seconds = facts["seconds"]
         self.window, self.window_seconds = facts["window"], facts["window_seconds"]

@@ -25,7 +25,7 @@ from landmark.metrics.understanding import (
     has_spans,
     moment_correlation,
 )
-from landmark.models.understanding import Understander
+from landmark.models.understanding import UnderstandingModel
 
 _MOST_CLASSES = 20  # of which a confusion matrix is kept while validating
 LONGEST_ANSWER = 30
@@ -45,7 +45,9 @@ class UnderstandingConfig:
 class UnderstandingObjective(Objective):
     """One player, one turn a batch; losses are summed over examples (tagging: words)."""
 
-    def __init__(self, model: Understander, config: UnderstandingConfig, labels: Labels) -> None:
+    def __init__(
+        self, model: UnderstandingModel, config: UnderstandingConfig, labels: Labels
+    ) -> None:
         self.model, self.config, self.labels = model, config, labels
         self.players = {"model": model}
         self.unit = "words" if labels.kind == "tagging" else "examples"

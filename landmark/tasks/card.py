@@ -88,7 +88,7 @@ class Remark(Result):
 
 
 @dataclass(frozen=True)
-class Written(Result):
+class FilesWritten(Result):
     """A file or folder that a command made."""
 
     path: Path

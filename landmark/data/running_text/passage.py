@@ -54,7 +54,7 @@ class PassageConfig:
         return self
 
 
-class Written(NamedTuple):
+class StoreSummary(NamedTuple):
     """What a store holds."""
 
     documents: int
@@ -112,7 +112,7 @@ def prepare_passages(
 
 def encode_passages(
     path: Path, tokenizer: WordPieceTokenizer, folder: Path, longest: int
-) -> Written:
+) -> StoreSummary:
     """Write a file into a token store as the text of a training is written; what is in it."""
     written = _write(read_documents([str(path)]), tokenizer, folder, longest)
     if not written.tokens:
@@ -186,7 +186,7 @@ def _tokenizer(config: WordPieceConfig, documents: Documents, report: Report) ->
 
 def _write(
     documents: Iterator[list[str]], tokenizer: WordPieceTokenizer, folder: Path, longest: int
-) -> Written:
+) -> StoreSummary:
     """Encode documents into a token store."""
     counts = [0, 0, 0, 0]
     with ShardWriter(folder, (SIDE,), len(tokenizer)) as writer:
@@ -204,7 +204,7 @@ def _write(
                 tokens = sum(map(len, sentences))
                 for place, more in enumerate((1, len(sentences), tokens, len(sentences) > 1)):
                     counts[place] += more
-    return Written(*counts)
+    return StoreSummary(*counts)
 
 
 def _pieces(sentences: Iterable[list[int]], longest: int) -> Iterator[list[int]]:

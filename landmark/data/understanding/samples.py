@@ -13,7 +13,7 @@ from torch import Tensor
 from landmark.core.configuration import settings
 from landmark.data.batch import Batch
 from landmark.data.ordering import Plan, like_length_batches
-from landmark.data.understanding.encoding import Reading
+from landmark.data.understanding.encoding import EncodedExample
 from landmark.data.understanding.example import Kind
 from landmark.layers.packing import Packing
 
@@ -61,7 +61,7 @@ class ExampleSamples:
 
     def __init__(
         self,
-        readings: Sequence[Reading],
+        readings: Sequence[EncodedExample],
         kind: Kind,
         config: ExampleBatchConfig,
         seed: int,
@@ -83,7 +83,7 @@ class ExampleSamples:
         return collate_readings([self.readings[int(sample)] for sample in samples], self.kind)
 
 
-def collate_readings(readings: Sequence[Reading], kind: Kind) -> UnderstandingBatch:
+def collate_readings(readings: Sequence[EncodedExample], kind: Kind) -> UnderstandingBatch:
     """Readings as one packed batch."""
     sequences = [sequence for reading in readings for sequence in reading.sequences]
     firsts = [first for reading in readings for first in reading.first_lengths]
@@ -112,7 +112,7 @@ def collate_readings(readings: Sequence[Reading], kind: Kind) -> UnderstandingBa
 
 
 def _places(
-    readings: Sequence[Reading], starts: NDArray[np.int64]
+    readings: Sequence[EncodedExample], starts: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """What to find at each place, the places among all packed tokens, and their examples."""
     labels: list[int] = []

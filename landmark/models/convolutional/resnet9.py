@@ -81,7 +81,7 @@ class ResNet9(ImageNetwork):
         return smallest_side([*stem, *windows])
 
 
-class Residual(nn.Module):
+class ResNet9Block(nn.Module):
     """y = x + F(x), F two units of the same width."""
 
     def __init__(self, width: int) -> None:
@@ -110,7 +110,9 @@ class PooledUnit(nn.Module):
 
 
 def _build_stage(inputs: int, outputs: int, blocks: int) -> nn.Module:
-    return nn.Sequential(PooledUnit(inputs, outputs), *(Residual(outputs) for _ in range(blocks)))
+    return nn.Sequential(
+        PooledUnit(inputs, outputs), *(ResNet9Block(outputs) for _ in range(blocks))
+    )
 
 
 def _build_stem(config: ResNet9Config) -> nn.Module:

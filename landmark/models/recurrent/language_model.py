@@ -16,7 +16,7 @@ from landmark.core.errors import UserError
 from landmark.layers.cell import CellName, State
 from landmark.layers.dropout import Dropout
 from landmark.layers.packing import Packing
-from landmark.layers.recurrent import Recurrent
+from landmark.layers.recurrent import RecurrentStack
 
 Size = Annotated[int, Field(ge=1)]
 _PIECE = 512  # tokens of a prompt read at a time: memory does not grow with its length
@@ -78,7 +78,7 @@ class RecurrentLanguageModel(nn.Module):
             raise UserError("model.vocab_size is not set: give it, or a tokenizer to take it from")
         self.config = config
         self.embedding = nn.Embedding(config.vocab_size, config.embedding_size)
-        self.recurrent = Recurrent(
+        self.recurrent = RecurrentStack(
             config.cell,
             config.embedding_size,
             config.hidden_size,

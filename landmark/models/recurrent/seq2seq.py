@@ -17,11 +17,11 @@ from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from landmark.core.configuration import settings
-from landmark.layers.alignment import Alignment, AlignmentMemory, ScoreName
+from landmark.layers.alignment import AlignmentMemory, AttentionOutput, ScoreName
 from landmark.layers.cell import CellName, State
 from landmark.layers.dropout import Dropout
 from landmark.layers.packing import Packing
-from landmark.layers.recurrent import Recurrent
+from landmark.layers.recurrent import RecurrentStack
 from landmark.models.translation import Tied, TranslationModel
 
 Size = Annotated[int, Field(ge=1)]
@@ -103,7 +103,7 @@ class Seq2seq(TranslationModel):
         width, narrow = config.hidden_size, config.embedding_size
         self.add_vocabulary(config.vocab_size, narrow, config.tied)
         self.dropout = Dropout(config.dropout)
-        self.encoder = Recurrent(
+        self.encoder = RecurrentStack(
             config.cell,
             narrow,
             width // 2,
@@ -111,7 +111,7 @@ class Seq2seq(TranslationModel):
             bidirectional=True,
             dropout=config.dropout,
         )
-        self.decoder = Recurrent(
+        self.decoder = RecurrentStack(
             config.cell,
             2 * narrow if config.input_feeding else narrow,
             width,
@@ -119,7 +119,7 @@ class Seq2seq(TranslationModel):
             dropout=config.dropout,
         )
         heads = config.num_heads
-        self.cross_attention = Alignment(
+        self.cross_attention = AttentionOutput(
             config.score, width, width, width, heads, projected=heads > 1
         )
         self.bridge = nn.Linear(width, config.decoder_layers * width)

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from landmark.core.configuration import settings
 from landmark.core.errors import UserError
 from landmark.layers.attention import check_heads
-from landmark.layers.cache import KeyValueCache, Veil
+from landmark.layers.cache import GapMask, KeyValueCache
 from landmark.layers.dropout import Dropout
 from landmark.layers.packing import Packing
 from landmark.layers.transformer import EncoderBlock, run_block
@@ -94,7 +94,7 @@ class GPTState:
     """What writing on carries: each block's keys and values, and what each of R rows has said."""
 
     caches: list[KeyValueCache]
-    veil: Veil | None
+    gap_mask: GapMask | None
     tokens: Tensor
     """Of the window that is looked back on. (R, L)"""
     lengths: Tensor
@@ -116,8 +116,8 @@ class GPTState:
         """Reorder, repeat or drop rows."""
         for cache in self.caches:
             cache.select(rows)
-        if self.veil is not None:
-            self.veil.select(rows)
+        if self.gap_mask is not None:
+            self.gap_mask.select(rows)
         self.tokens = self.tokens.index_select(0, rows)
         self.lengths = self.lengths.index_select(0, rows)
 
@@ -218,14 +218,16 @@ class GPT(nn.Module):
         self, tokens: Tensor, packing: Packing, capacity: int, like: Tensor
     ) -> GPTState:
         rows, config = packing.batch_size, self.config
-        veil = (
-            None if packing.is_full else Veil(packing.lengths, packing.max_length, capacity, like)
+        gap_mask = (
+            None
+            if packing.is_full
+            else GapMask(packing.lengths, packing.max_length, capacity, like)
         )
         shape = (rows, config.num_heads, capacity, config.hidden_size // config.num_heads)
         said = tokens.new_zeros(rows, capacity)
         said[:, : packing.max_length] = packing.unpack(tokens)
-        caches = [KeyValueCache(*shape, like, veil=veil) for _ in self.blocks]
-        return GPTState(caches, veil, said, packing.lengths)
+        caches = [KeyValueCache(*shape, like, gap_mask=gap_mask) for _ in self.blocks]
+        return GPTState(caches, gap_mask, said, packing.lengths)
 
     def _embed(self, tokens: Tensor, positions: Tensor) -> Tensor:
         embedded: Tensor = self.dropout(self.embedding(tokens) + self.position(positions))

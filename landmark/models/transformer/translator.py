@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from landmark.core.configuration import settings
 from landmark.layers.attention import check_heads
-from landmark.layers.cache import KeyValueCache, Lineage, Memory
+from landmark.layers.cache import BeamAncestry, KeyValueCache, Memory
 from landmark.layers.dropout import Dropout
 from landmark.layers.feedforward import ActivationName
 from landmark.layers.packing import Packing
@@ -96,21 +96,21 @@ class DecoderState:
 
     caches: list[KeyValueCache]
     memories: list[Memory]
-    lineage: Lineage | None = None
+    ancestry: BeamAncestry | None = None
     """Ancestry of the beams, if a sentence has several."""
     length: int = 0
 
     def grow(self) -> None:
         """Make room for a step."""
         self.length += 1
-        if self.lineage is not None:
-            self.lineage.grow()
+        if self.ancestry is not None:
+            self.ancestry.grow()
 
     def select_rows(self, rows: Tensor) -> None:
         """Reorder or drop rows (sentences x beams); a sentence's rows stay together."""
-        if self.lineage is not None:
-            self.lineage.select(rows)
-            rows = rows[:: self.lineage.beams] // self.lineage.beams
+        if self.ancestry is not None:
+            self.ancestry.select(rows)
+            rows = rows[:: self.ancestry.beams] // self.ancestry.beams
         for cache in self.caches:
             cache.select(rows)
 
@@ -173,17 +173,17 @@ class Translator(TranslationModel):
         config, memory = self.config, self.encode(source, packing)
         beams, sentences = rows_per_sentence, packing.batch_size
         length = min(max_length, config.max_length)
-        lineage = Lineage(sentences * beams, beams, length, memory) if beams > 1 else None
+        ancestry = BeamAncestry(sentences * beams, beams, length, memory) if beams > 1 else None
         heads, head_size = config.num_heads, config.hidden_size // config.num_heads
         memories = [block.cross_attention.remember(memory, packing) for block in self.blocks()]
         return DecoderState(
             [
-                KeyValueCache(sentences, heads, length, head_size, memory, lineage)
+                KeyValueCache(sentences, heads, length, head_size, memory, ancestry)
                 for _ in self.decoder
             ],
             # Laid out once as every step reads them.
             [Memory(m.keys.contiguous(), m.values.contiguous(), m.visible) for m in memories],
-            lineage,
+            ancestry,
         )
 
     def step(self, tokens: Tensor, state: DecoderState) -> Tensor:

@@ -102,7 +102,7 @@ def fields_of(template: str, name: str) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Question:
+class PromptQuestion:
     """A question as the model reads it."""
 
     number: int
@@ -113,10 +113,10 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Answer(Result):
+class PromptAnswer(Result):
     """What a model answers to a question."""
 
-    question: Question
+    question: PromptQuestion
     text: str
     """The candidate it prefers, or what it wrote."""
     scores: dict[str, float]
@@ -153,7 +153,7 @@ class Continuation:
     tokens: int
 
 
-def read_task(path: Path, **changes: object) -> tuple[PromptTask, list[Question]]:
+def read_task(path: Path, **changes: object) -> tuple[PromptTask, list[PromptQuestion]]:
     """A task file with its tables, some settings replaced; and its questions as they are put."""
     values, origin = read_yaml(path)
     given = {name: value for name, value in changes.items() if value is not None}
@@ -208,7 +208,7 @@ def _check_columns(rows: Sequence[_Placed], needed: Sequence[str]) -> None:
 
 def _put(
     task: PromptTask, examples: Sequence[_Placed], questions: Sequence[_Placed]
-) -> Iterator[Question]:
+) -> Iterator[PromptQuestion]:
     """Questions as text."""
     labels = task.verbalizers
     for number, placed in enumerate(questions, 1):
@@ -224,7 +224,7 @@ def _put(
         answers = {
             label: task.answer.format(answer=_said(text, placed)) for label, text in labels.items()
         }
-        yield Question(number, prompt, answers, gold)
+        yield PromptQuestion(number, prompt, answers, gold)
 
 
 def _drawn(task: PromptTask, examples: list[_Placed], number: int) -> list[_Placed]:
@@ -256,8 +256,8 @@ def _said(verbalizer: str, placed: _Placed) -> str:
 
 
 def answer_questions(
-    pipeline: GenerationPipeline, task: PromptTask, questions: Sequence[Question]
-) -> Iterator[Answer]:
+    pipeline: GenerationPipeline, task: PromptTask, questions: Sequence[PromptQuestion]
+) -> Iterator[PromptAnswer]:
     """The model's answers in order, some questions at a time."""
     left = iter(questions)
     while together := list(islice(left, _TOGETHER)):
@@ -266,8 +266,8 @@ def answer_questions(
 
 
 def _choose(
-    pipeline: GenerationPipeline, task: PromptTask, questions: Sequence[Question]
-) -> list[Answer]:
+    pipeline: GenerationPipeline, task: PromptTask, questions: Sequence[PromptQuestion]
+) -> list[PromptAnswer]:
     """The candidates that have the highest scores; of equal ones, the first."""
     said, first = [[*question.answers.values()] for question in questions], questions[0].number
     prompts = [question.prompt for question in questions]
@@ -281,7 +281,7 @@ def _choose(
             label: _compared(task, one, other)
             for label, one, other in zip(question.answers, scored, alone, strict=True)
         }
-        answers.append(Answer(question, max(scores, key=scores.__getitem__), scores))
+        answers.append(PromptAnswer(question, max(scores, key=scores.__getitem__), scores))
     return answers
 
 
@@ -294,8 +294,8 @@ def _compared(task: PromptTask, given: Continuation, alone: Continuation) -> flo
 
 
 def _write(
-    pipeline: GenerationPipeline, task: PromptTask, questions: Sequence[Question]
-) -> list[Answer]:
+    pipeline: GenerationPipeline, task: PromptTask, questions: Sequence[PromptQuestion]
+) -> list[PromptAnswer]:
     """What the model writes on, the likeliest token each time."""
     written = pipeline.generate(
         [question.prompt for question in questions],
@@ -304,7 +304,7 @@ def _write(
         stop=task.stop,
     )
     return [
-        Answer(question, one.text.strip(), {})
+        PromptAnswer(question, one.text.strip(), {})
         for question, one in zip(questions, written, strict=True)
     ]
 
