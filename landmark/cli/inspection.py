@@ -11,15 +11,15 @@ from landmark.cli.help import App
 from landmark.cli.options import Json
 from landmark.core.errors import UserError
 
-app = App(help="List runs, or compare their curves.", invoke_without_command=True)
+app = App(help="List runs, or compare their loss curves.", invoke_without_command=True)
 
 
 @app.callback()
 def runs(
     context: typer.Context,
-    folder: Annotated[Path, typer.Option(help="Where the runs are.")] = Path("runs"),
+    folder: Annotated[Path, typer.Option(help="Folder with the runs.")] = Path("runs"),
     live: Annotated[
-        bool, typer.Option("--live", help="Show them anew every second, until Ctrl-C.")
+        bool, typer.Option("--live", help="Refresh every second until Ctrl-C.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -45,7 +45,7 @@ def runs(
 @app.command()
 def compare(
     names: Annotated[list[Path], typer.Argument(help="Run directories.", metavar="RUN")],
-    output: Annotated[Path, typer.Option(help="The figure.")] = Path("comparison.png"),
+    output: Annotated[Path, typer.Option(help="Output file.")] = Path("comparison.png"),
 ) -> None:
     """Draw the training curves of several runs, and print how their recipes differ."""
     from landmark.engine.run import Run

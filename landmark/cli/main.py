@@ -21,7 +21,7 @@ from landmark.cli.help import App, missing
 from landmark.core.errors import UserError
 from landmark.tasks.card import CARDS, START
 
-INSIDE, TRAIN, KEEPING = "Look inside", "Train and score", "House-keeping"
+INSIDE, TRAIN, KEEPING = "Look inside", "Train and score", "Manage"
 
 
 def build_app() -> typer.Typer:

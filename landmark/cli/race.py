@@ -24,7 +24,7 @@ def build_race() -> Any:
     return command(
         _race,
         "race",
-        "Train one problem with many optimisers under one protocol, and see who is how fast.",
+        "Benchmark optimizers: train one problem with each under the same protocol.",
         flags_of(RaceOptions).values(),
         [parameter("as_json", JsonSwitch)],
     )

@@ -38,7 +38,7 @@ from landmark.tasks.card import (
 
 _IN_AND_OUT = "Input and output"
 _OPENING = "How the run is opened"
-_EVALUATE = "Score a run on held-out data, or on yours, by the measures of its task."
+_EVALUATE = "Score a run on held-out data, or on yours, with the metrics of its task."
 
 _RUN = parameter(
     "run",
@@ -57,19 +57,21 @@ _TEXTS = parameter(
     "texts",
     Annotated[
         list[str] | None,
-        typer.Argument(metavar="TEXT", help="Texts; none: lines of stdin."),
+        typer.Argument(metavar="TEXT", help="Input texts; default: the lines of stdin."),
     ],
 )
 _IMAGES = parameter(
     "images",
-    Annotated[list[str], typer.Argument(metavar="IMAGE", help="Images, or folders.")],
+    Annotated[list[str], typer.Argument(metavar="IMAGE", help="Image files or folders.")],
     True,
 )
 _FILE = parameter(
     "file",
     Annotated[
         Path | None,
-        typer.Option(help="Read this file, a text a line; -: stdin.", rich_help_panel=_IN_AND_OUT),
+        typer.Option(
+            help="Input file with one text per line; -: stdin.", rich_help_panel=_IN_AND_OUT
+        ),
     ],
 )
 _SOURCE = parameter(
@@ -77,21 +79,24 @@ _SOURCE = parameter(
     Annotated[
         Path | None,
         typer.Option(
-            help="Source sentences, a line each, or a .tsv with both sides; none: stdin.",
+            help="File of source sentences, one per line, or a .tsv with both; default: stdin.",
             rich_help_panel=_IN_AND_OUT,
         ),
     ],
 )
 _TARGET = parameter(
     "target",
-    Annotated[Path | None, typer.Option(help="Their translations.", rich_help_panel=_IN_AND_OUT)],
+    Annotated[
+        Path | None, typer.Option(help="File with their translations.", rich_help_panel=_IN_AND_OUT)
+    ],
 )
 _OUTPUT = parameter(
     "output",
     Annotated[
         Path | None,
         typer.Option(
-            help="With --file: write here, safe from interruptions.", rich_help_panel=_IN_AND_OUT
+            help="With --file: output file, resumable after an interruption.",
+            rich_help_panel=_IN_AND_OUT,
         ),
     ],
 )
