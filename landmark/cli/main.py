@@ -1,4 +1,4 @@
-"""The `landmark` command: its subcommands, and how mistakes are answered."""
+"""The `landmark` command: its subcommands and error messages."""
 
 import io
 import os

@@ -1,4 +1,4 @@
-"""The machine a run lives on: seeds, device, threads, precision, versions."""
+"""The runtime of a run: seeds, device, threads, precision, versions."""
 
 import contextlib
 import hashlib

@@ -1,4 +1,4 @@
-"""Public data sets onto this machine: fetched from their homes, checked by digest, unpacked.
+"""Download of public data sets: checked by digest, unpacked.
 
 A set is looked for in the folder that LANDMARK_DATA names, then in the cache of this user, and is
 downloaded there if it is not. A file counts only once it is whole and its digest is right.

@@ -1,4 +1,4 @@
-"""Text with a public home: for translation, for language models, for tasks of understanding."""
+"""Public text data sets: for translation, language models and text classification."""
 
 import re
 from collections.abc import Mapping

@@ -28,7 +28,7 @@ _PIECES = r" ?\p{L}[\p{L}\p{M}]*| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+"
 
 @settings
 class TokenizerConfig:
-    """How text is cut into subwords."""
+    """Subword tokenizer."""
 
     vocab_size: Annotated[int, Field(ge=260)] = 8000
     """Maximum size of the shared vocabulary; a small corpus may give fewer entries."""

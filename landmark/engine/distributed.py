@@ -1,4 +1,4 @@
-"""Several processes, one training: who am I, what do all of us have together.
+"""Distributed training: rank, world size and collective operations.
 
 Gradients are summed by an exchange of our own, after a turn's backward pass. Why not torch's
 engines: what they exchange depends on how a model is called. DDP keeps the local gradient of

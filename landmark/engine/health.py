@@ -1,4 +1,4 @@
-"""Watching the numbers: losses and gradients that are not finite, and losses that leap.
+"""Training health: losses and gradients that are not finite, and loss spikes.
 
 A fault is found before the optimiser moves, so the weights are always those of the last good step.
 """

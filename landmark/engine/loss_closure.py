@@ -1,4 +1,4 @@
-"""The loss of one update at other weights: what a line search or a trust region asks for.
+"""The closure that evaluates an update's loss again, for line searches and trust regions.
 
 The trainer has computed loss and gradient where the weights are; this gives them first, and then
 again wherever the method has moved the weights to, over all parts and processes.

@@ -13,7 +13,7 @@ from landmark.core.runtime import Precision
 
 @settings
 class TrainerConfig:
-    """How long, how often, how carefully."""
+    """Training loop: length, precision, validation, checkpoints, averaging."""
 
     max_steps: Annotated[int, Field(ge=1)] = 100_000
     """Maximum number of training steps (updates)."""

@@ -1,4 +1,4 @@
-"""Figures of what happens inside: one file a figure, read by the command line and the explorer."""
+"""Figures, one file each."""
 
 from landmark.core.registry import Registry
 from landmark.tasks.card import CARDS, FigureEntry

@@ -41,7 +41,7 @@ class Options:
 
 @dataclass(frozen=True)
 class SizedRun:
-    """A run of a ladder of sizes."""
+    """A run of one model size."""
 
     name: str
     parameters: int

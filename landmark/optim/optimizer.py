@@ -50,7 +50,7 @@ _PUBLISHED_DECAY = {"rmsprop": 0.9, "adadelta": 0.95}
 
 @settings
 class OptimizerConfig:
-    """How gradients become steps."""
+    """Optimizer and its hyperparameters."""
 
     name: MethodName = "adam"
     """Optimizer."""

@@ -1,4 +1,4 @@
-"""Holding a race: rates are searched, seeds repeated, results kept; an interrupted one goes on.
+"""Running a race: learning rate search, repeated seeds, results; an interrupted race resumes.
 
 races/NAME/
   entry.json        which race this is

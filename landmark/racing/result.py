@@ -1,4 +1,4 @@
-"""What a race has shown: each trial's end, each method's best rate, its median and band over seeds.
+"""Results of a race: each trial, each optimizer's best rate, its median and range over seeds.
 
 A training that diverged counts as an infinite loss from there on; in JSON that is null.
 """

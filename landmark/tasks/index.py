@@ -1,4 +1,4 @@
-"""What there is, without torch: `landmark list`, names in mistakes, shell completion.
+"""The index of systems and recipes, readable without torch: for lists, suggestions, completion.
 
 Importing the recipes takes torch, and torch two seconds. index.json lists what they register;
 `python -m landmark.tasks.index` writes it, and a test fails where it is out of date. Tasks that it

@@ -1,4 +1,4 @@
-"""Files of many kinds to pixels of one: 8 bit, grey or RGB, upright, scaled.
+"""Image decoding: any file to 8-bit greyscale or RGB pixels, upright and resized.
 
 Transparent parts become white, 16 bits become 8, a camera's note on how it was held is obeyed.
 What cannot be read, or would fill the memory, is a `BrokenImageError` that says which file and why.

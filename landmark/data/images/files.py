@@ -1,4 +1,4 @@
-"""Images of one's own: a folder a class, in a folder or an archive; idx or CIFAR files, too.
+"""Your own images: one folder per class, in a folder or an archive; also idx or CIFAR files.
 
 A collection may hold train/, valid/ (or val/, validation/, dev/) and test/, each with a folder a
 class, or be archives of these names; else it is all for training. Folders around that which have

@@ -25,7 +25,7 @@ from landmark.data.ordering import Plan, balanced_order, even_batches
 
 @settings
 class ImageBatchConfig:
-    """How images are put together for one update."""
+    """Batches of images."""
 
     size: Annotated[int, Field(ge=1)] = 128
     """Batch size in images."""

@@ -39,7 +39,7 @@ _PIECE = 1 << 20  # characters encoded together, and a little more up to the lin
 
 @settings
 class TextConfig:
-    """Where text comes from."""
+    """Text data."""
 
     corpus: Literal["shakespeare", "reading", "stdlib", "files", "hello"] = "shakespeare"
     """Data set: Tiny Shakespeare, the small mixed corpus for GPT and BERT, the source code of
@@ -67,7 +67,7 @@ class TextConfig:
 
 @settings
 class TextTokenizerConfig:
-    """What the model reads and writes one of at a time."""
+    """Tokens: characters or subwords."""
 
     kind: Literal["characters", "subwords"] = "characters"
     """characters: one token per character of the text; subwords: byte-level BPE learnt from it,

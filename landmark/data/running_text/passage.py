@@ -1,4 +1,4 @@
-"""Documents of sentences, as token shards: what a BERT is pretrained on.
+"""BERT's pretraining data: documents of sentences, as token shards.
 
 In a store, each sequence is a sentence and an empty one ends a document. A sentence too long for
 the model is several. In files, blank lines separate documents, and each line is cut into
@@ -32,7 +32,7 @@ _TOGETHER = 500  # documents encoded at a time
 
 @settings
 class PassageConfig:
-    """Where text comes from."""
+    """Text data."""
 
     corpus: Literal["reading", "files"] = "reading"
     """Data set: the small mixed corpus (War and Peace, Shakespeare and the texts of three tasks),

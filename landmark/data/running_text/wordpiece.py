@@ -34,7 +34,7 @@ _IN_BRACKETS = r"\[[A-Z]+\]"
 
 @settings
 class WordPieceConfig:
-    """How text is cut into pieces of words."""
+    """WordPiece tokenizer."""
 
     vocab_size: Annotated[int, Field(ge=30)] = 8000
     """Maximum vocabulary size; a small corpus may give fewer entries."""

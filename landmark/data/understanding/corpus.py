@@ -1,4 +1,4 @@
-"""What a run is trained and measured on: a public set, or files; and what its labels are."""
+"""Labelled text data of a run: a public data set or files, and their labels."""
 
 import dataclasses
 import hashlib
@@ -39,7 +39,7 @@ _REMEDY = "train again in a new folder"
 
 @settings
 class TaskConfig:
-    """What is to be understood, and where examples come from."""
+    """Kind of task and source of the labelled examples."""
 
     corpus: Literal["files", "sst2", "cola", "mrpc"] = "files"
     """Data set: `files` for your own, or a public set."""

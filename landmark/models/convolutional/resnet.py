@@ -23,7 +23,7 @@ _EXPANSION = 4  # how much wider a bottleneck ends than it is inside
 
 @settings
 class ResNetConfig(ImageNetworkConfig):
-    """The shape of a residual network."""
+    """Configuration of a residual network."""
 
     architecture: Literal["resnet"] = "resnet"
     """Network architecture."""

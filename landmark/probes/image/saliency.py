@@ -1,4 +1,4 @@
-"""Grad-CAM: which places of a layer's maps speak for a class.
+"""Grad-CAM: where a layer's feature maps show evidence for a class.
 
 Selvaraju et al. 2017, arXiv 1610.02391, equations 1 and 2. For a network that ends in global
 average pooling and one dense layer it is CAM (Zhou et al. 2016) but for a factor. Patches of a

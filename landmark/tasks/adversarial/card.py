@@ -1,4 +1,4 @@
-"""What there is for generative adversarial networks."""
+"""The card of generative adversarial networks."""
 
 from landmark.tasks.card import Card, Verb
 

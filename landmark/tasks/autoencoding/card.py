@@ -1,4 +1,4 @@
-"""What there is for autoencoders."""
+"""The card of autoencoders."""
 
 from landmark.tasks.card import Card, Product, Verb
 

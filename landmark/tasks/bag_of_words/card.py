@@ -1,4 +1,4 @@
-"""What there is for bags of words."""
+"""The card of bags of words."""
 
 from landmark.tasks.card import Card, Verb
 

@@ -1,4 +1,4 @@
-"""What there is for image classification."""
+"""The card of image classification."""
 
 from landmark.tasks.card import Card, Importer, Product, Verb
 

@@ -33,7 +33,7 @@ POSITIONS = "embedding.position"
 
 @settings
 class ImageFineTuningConfig:
-    """How much of the network that a run begins from changes."""
+    """Fine-tuning: which stages of the pretrained network are trained, and how fast."""
 
     frozen_stages: Annotated[int, Field(ge=0)] = 0
     """Number of lowest stages to freeze, including their batch norm statistics."""

@@ -1,4 +1,4 @@
-"""Recipes for images: from the embedded digits, in seconds, to one's own folders of photographs.
+"""Recipes for image classification: from the embedded digits to your own folders of photographs.
 
 Times are for two cores with AVX2. Networks with batch norms learn by gradient descent with
 Nesterov's momentum, a rate that grows for a while and then falls to nothing as a cosine, weight

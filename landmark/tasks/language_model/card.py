@@ -1,4 +1,4 @@
-"""What there is for language models."""
+"""The card of language models."""
 
 from landmark.tasks.card import Card, Importer, Product, Verb
 

@@ -1,4 +1,4 @@
-"""Tasks put to a language model as text: instructions, a few examples, then the question.
+"""Few-shot prompting: instructions, a few examples, then the question.
 
 Brown et al. 2020, "Language Models are Few-Shot Learners", arXiv 2005.14165, sections 2 and 2.4:
 with no, one or a few examples in the context and no training. Candidate answers are compared by

@@ -1,4 +1,4 @@
-"""What there is for masked language models."""
+"""The card of masked language models."""
 
 from landmark.tasks.card import Card, Importer, Product, Verb
 

@@ -1,4 +1,4 @@
-"""What there is for translation."""
+"""The card of translation."""
 
 from landmark.tasks.card import START, Card, Importer, Product, Verb
 

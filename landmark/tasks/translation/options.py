@@ -16,7 +16,7 @@ TESTS = {"bootstrap": "paired bootstrap", "randomization": "approximate randomiz
 
 @settings
 class DataOptions:
-    """Sentence pairs of one's own to train on."""
+    """Your own sentence pairs to train on."""
 
     source: tuple[Path, ...] = ()
     """Your source sentences, one per line (may be gzipped), or a .tsv with both sides."""
@@ -150,7 +150,7 @@ class TranslateVerbOptions(TranslateOptions):
 
 @settings
 class ScoreOptions:
-    """How given translations are scored."""
+    """Options of `landmark score`."""
 
     per_token: bool = False
     """Also print each token's log-probability."""
@@ -160,7 +160,7 @@ class ScoreOptions:
 
 @settings
 class AlignOptions:
-    """Whose attention aligns words, and what is shown of it."""
+    """Which attention heads to align words with, and what to print."""
 
     panels: ClassVar[dict[str, tuple[str, ...]]] = {"Input and output": ("figure", "line")}
 

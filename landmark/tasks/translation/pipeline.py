@@ -1,4 +1,4 @@
-"""A loaded translation run: sentences in, translations out."""
+"""The translation pipeline: sentences in, translations out."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What there is for understanding."""
+"""The card of understanding."""
 
 from landmark.tasks.card import Card, Verb
 

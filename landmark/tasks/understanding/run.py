@@ -39,7 +39,7 @@ from landmark.tasks.understanding.pretrained import (
 
 @settings
 class FineTuningConfig:
-    """How much of the pretrained body changes."""
+    """Fine-tuning: which parts of the pretrained model are trained, and how fast."""
 
     layer_decay: Annotated[float, Field(gt=0, le=1)] = 1.0
     """Layer-wise learning rate decay: each layer's learning rate is this fraction of that of the
