@@ -286,10 +286,10 @@ class Call:
         """Refuse outputs that cannot be written, or that would overwrite an input."""
         output, resume = self.given.get("output"), self.given.get("resume")
         if resume and not output:
-            raise UserError("--resume goes with --output")
+            raise UserError("--resume needs --output")
         products = self.products()
         if output and not products and not self.input.file:
-            raise UserError("--output goes with --file: stdout has the rest")
+            raise UserError("--output needs --file: other input is printed to stdout")
         outputs = {f"--{product.flag}": path for product, path in products.items()}
         if output:
             outputs["--output"] = output

@@ -50,7 +50,7 @@ def fault(step: int, what: str, player: str, where: str) -> TrainingError:
     whose = f" of {player}" if player else ""
     return TrainingError(
         f"step {step}: the {what}{whose} is not finite in {where}; nothing was updated: "
-        "look at that data, or --resume with a lower schedule.rate, with trainer.clip_norm or "
+        "check that data, or --resume with a lower schedule.rate, with trainer.clip_norm or "
         "with trainer.skip_nonfinite"
     )
 

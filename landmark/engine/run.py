@@ -122,7 +122,7 @@ class Run:
         except OSError as error:
             raise UserError(
                 f"{self.folder / LOCK}: cannot be locked ({error.strerror}): "
-                "--run names a folder on a disk that has locks"
+                "--run names a folder on a disk that supports locks"
             ) from None
         for folder in (self.folder, self.checkpoints):
             try:
@@ -219,7 +219,7 @@ class Run:
         name = content.partition(b" ")[0].decode("ascii", "replace")
         if content != _pointer_line(pointer, name):
             raise DamagedError(
-                f"{path}: damaged: name a checkpoint by its step; training mends it (--resume)"
+                f"{path}: damaged: name a checkpoint by its step; training repairs it (--resume)"
             )
         return self.checkpoints / name
 

@@ -262,7 +262,9 @@ class Session:
             damage = damage or f"{folder}: another process cannot read it"
             self.report({"kind": "note", "text": f"{damage}; trying the one before"})
         if steps:
-            raise UserError(f"{self.run.folder}: no checkpoint is undamaged: train again elsewhere")
+            raise UserError(
+                f"{self.run.folder}: all checkpoints are damaged: train again in another folder"
+            )
         self.report({"kind": "note", "text": "there is no checkpoint yet: training begins anew"})
         self._rewind()
 
@@ -324,7 +326,7 @@ def _dead_workers() -> Iterator[None]:
             raise
         raise TrainingError(
             f"{str(error).splitlines()[0].rstrip('. ')} (out of memory?): "
-            "--resume goes on from the last checkpoint"
+            "continue from the last checkpoint with --resume"
         ) from None
 
 

@@ -106,7 +106,7 @@ def read_ladder(runs: Mapping[str, Path]) -> list[SizedRun]:
     configs: dict[str, Any] = {name: load_config(run) for name, run in opened.items()}
     for name, config in configs.items():
         if getattr(config.model, "architecture", None) != "gpt":
-            raise UserError(f"{runs[name]}: is no GPT: scaling compares runs of GPTs")
+            raise UserError(f"{runs[name]}: is not a GPT: scaling compares runs of GPTs")
     _check_alike(configs)
     rungs = [_read(name, run, configs[name]) for name, run in opened.items()]
     return sorted(rungs, key=lambda rung: rung.parameters)
@@ -124,7 +124,9 @@ def _check_alike(configs: Mapping[str, Any]) -> None:
         }
         for other in others:
             if values[other] != values[first]:
-                raise UserError(f"{other}: has another {key} than {first}: losses do not compare")
+                raise UserError(
+                    f"{other}: has another {key} than {first}: the losses cannot be compared"
+                )
 
 
 def _read(name: str, run: "Run", config: Any) -> SizedRun:

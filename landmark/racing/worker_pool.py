@@ -98,7 +98,7 @@ class _WorkerPool:
             fault = connection.recv()
         except (EOFError, OSError):
             raise TrainingError(
-                f"{trial.name}: its process has ended (out of memory?): --resume goes on"
+                f"{trial.name}: its process ended (out of memory?): continue with --resume"
             ) from None
         if fault is not None:
             raise fault

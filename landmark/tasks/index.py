@@ -145,7 +145,7 @@ def check_recipe(name: str) -> None:
     if (path / "recipe.yaml").is_file():
         raise UserError(
             f"{name}: is a run, not a recipe: `landmark train {path / 'recipe.yaml'} --run {name} "
-            f"--resume` goes on with it; with another --run its recipe is trained anew"
+            f"--resume` goes on with it; with another --run its recipe is trained from scratch"
         )
     if path.exists():
         raise UserError(f"{name}: is a folder: name a recipe (landmark list) or a YAML file")

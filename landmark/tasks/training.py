@@ -169,7 +169,8 @@ def train(
         resuming = bool(distributed.max_over_ranks(exists, device))
         if resuming and resume is None:
             raise UserError(
-                f"{target.folder}: exists: --resume goes on with it, --run names another folder"
+                f"{target.folder}: exists: continue with --resume, or name another folder with "
+                "--run"
             )
         if not resuming and distributed.is_main():
             if resume:  # it ended before its run was prepared

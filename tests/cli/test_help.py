@@ -50,7 +50,7 @@ def test_options_stand_in_panels(command):
     own = panels(command("train", "--help").out)
     assert [*own][2].startswith("Options")  # before the many for data of one's own
     assert {"--source", "--target"} <= {
-        row.split()[0] for row in own["Sentence pairs of one's own to train on"]
+        row.split()[0] for row in own["Your own sentence pairs to train on"]
     }
 
 

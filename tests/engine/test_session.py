@@ -198,7 +198,7 @@ def test_a_run_without_any_good_checkpoint_is_not_begun_anew_in_silence(tmp_path
     run = Run(tmp_path / "run")
     for step in run.steps():
         (run.checkpoint_folder(step) / "state.safetensors").unlink()
-    with pytest.raises(UserError, match="no checkpoint is undamaged"):
+    with pytest.raises(UserError, match="all checkpoints are damaged"):
         train("transformer-embedded", run.folder, tiny, resume="auto")
 
 

@@ -83,4 +83,4 @@ def test_a_changed_seed_in_a_runs_recipe_is_noticed(trial):
 def test_a_run_without_a_good_checkpoint_is_not_begun_anew(trial):
     for step in trial.run.steps():
         damage.flip(trial.run.checkpoint_folder(step) / MANIFEST)
-    assert "no checkpoint is undamaged" in trial.live("--resume").complaint
+    assert "all checkpoints are damaged" in trial.live("--resume").complaint

@@ -70,7 +70,7 @@ def test_texts_that_cannot_be_read_are_refused(readers, tiny_run):
         readers["gpt"].read("xyz " * 40)
     with pytest.raises(UserError, match="the text, character 3: 'X'"):
         readers["lstm"].read("olX")
-    with pytest.raises(UserError, match="no pieces to make it of"):
+    with pytest.raises(UserError, match="no pieces for it"):
         readers["bert"].find("☂")
     with pytest.raises(UserError, match="is no word"):
         readers["gpt"].find(" ")

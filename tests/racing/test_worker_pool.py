@@ -29,7 +29,7 @@ class Dying(Bowl):
 
 def test_a_process_that_dies_ends_the_race_with_a_word(bowl, module, tmp_path):
     module("dying", DYING)
-    with pytest.raises(TrainingError, match=r"adam, rate 0\.1, seed 1: its process has ended"):
+    with pytest.raises(TrainingError, match=r"adam, rate 0\.1, seed 1: its process ended"):
         hold_race(
             enter_problem("dying:Dying", steps=5),
             tmp_path / "race",

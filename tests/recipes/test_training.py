@@ -160,7 +160,7 @@ def test_training_from_python_gives_the_run_and_reports_every_record(tmp_path, t
 
 
 def test_mistakes_from_python_are_user_errors(tiny_run, tiny, tmp_path):
-    with pytest.raises(landmark.UserError, match="--resume goes on with it"):
+    with pytest.raises(landmark.UserError, match="continue with --resume"):
         landmark.train("transformer-embedded", tiny_run, tiny)
     with pytest.raises(landmark.UserError, match="unknown recipe"):
         landmark.train("nonsense", tmp_path / "run")

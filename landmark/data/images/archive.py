@@ -132,7 +132,7 @@ class Zip(Collection):
         except DAMAGED_ZIP as error:  # with NotImplementedError, which is a RuntimeError
             raise BrokenImageError(f"{self.place(name)}: cannot be read: {error}") from None
         except RuntimeError:
-            raise UserError(f"{self.path}: is locked by a password: unpack it yourself") from None
+            raise UserError(f"{self.path}: is password-protected: unpack it yourself") from None
 
     def digest(self) -> str:
         return fingerprint(sorted((name, found.CRC) for name, found in self._members.items()))
@@ -202,7 +202,7 @@ def open_collection(path: Path) -> Collection:
     if path.is_dir():
         return Folder(path)
     if not path.exists():
-        raise UserError(f"{path}: is not there: name a folder, a .zip or a .tar of images")
+        raise UserError(f"{path}: does not exist: name a folder, a .zip or a .tar of images")
     if path.name.lower().endswith(ZIP):
         return Zip(path)
     if path.name.lower().endswith(TAR):

@@ -82,7 +82,7 @@ class AugmentConfig:
     @model_validator(mode="after")
     def _goes_together(self) -> "AugmentConfig":
         if self.area and not 0 < self.area[0] <= self.area[1] <= 1:
-            raise ValueError("augment.area is least and most, as [0.35, 1.0]")
+            raise ValueError("augment.area is minimum and maximum, as [0.35, 1.0]")
         if self.area and self.padding:
             raise ValueError("augment.area and augment.padding are two ways to crop: choose one")
         return self

@@ -146,8 +146,8 @@ def training_splits(config: ImageDataConfig, report: Report) -> dict[str, ImageS
     train = splits["train"]
     if len(train.names) < 2:
         raise UserError(
-            f"{train.place(0)}: there is but one class, {train.names[0]!r}: "
-            "images of at least two are needed"
+            f"{train.place(0)}: there is only one class, {train.names[0]!r}: "
+            "at least two are needed"
         )
     if "valid" in splits:
         valid = renumbered(splits["valid"], train.names)

@@ -65,7 +65,7 @@ def readable(
 
 def _leave_out(index: int, error: BrokenImageError, strict: bool, broken: Broken) -> None:
     if strict:
-        raise UserError(f"{error}: mend or remove it, or leave out --strict (data.strict)")
+        raise UserError(f"{error}: repair or remove it, or omit --strict (data.strict)")
     broken[index] = error
 
 

@@ -188,7 +188,7 @@ class ImageSamples:
                     found.append(int(instead[position]))
         if not pixels:
             first = self.images.place(int(samples[0]) % len(self.images))
-            raise UserError(f"{first}: no image here can be read")
+            raise UserError(f"{first}: none of the images can be read")
         return np.asarray(found, np.int64), pixels
 
 

@@ -171,7 +171,7 @@ def document_beginning(config: TextConfig, tokenizer: TextTokenizer) -> int | No
     end = None if isinstance(tokenizer, CharacterTokenizer) else tokenizer.end
     if end is None:
         raise UserError(
-            "data.apart: the vocabulary has no end-of-text token to keep documents apart by: use "
+            "data.apart: the vocabulary has no end-of-text token to separate documents with: use "
             "tokenizer.kind=subwords, or leave it out"
         )
     return end
@@ -216,7 +216,7 @@ def _survey(documents: Sequence[Document]) -> tuple[dict[str, None], int]:
         if total == before:
             raise UserError(f"{document.name}: is empty: give some text")
         if is_blank:
-            raise UserError(f"{document.name}: has blank lines only: give some text")
+            raise UserError(f"{document.name}: contains only blank lines: give some text")
     return characters, total
 
 

@@ -150,7 +150,7 @@ def _count_kept(sizes: Sequence[int], config: PassageConfig) -> int:
     """How many of the first documents to train on: the others have the share to hold out."""
     if len(sizes) < 2:
         raise UserError(
-            f"{', '.join(config.text)}: one document is too few to hold one out: separate "
+            f"{', '.join(config.text)}: cannot hold out a document of only one: separate "
             "documents by blank lines, or give --valid-text"
         )
     return before_last_documents(sizes, config.validation)

@@ -178,8 +178,8 @@ def prepare_examples(config: TaskConfig, folder: Path, report: Report) -> tuple[
     labels = Labels.of(config.kind, train)
     if config.kind in ("classification", "tagging") and len(labels.names) < 2:
         raise UserError(
-            f"{train[0].place}: there is but one label to learn, {labels.names[0]!r}: "
-            "examples of at least two are needed"
+            f"{train[0].place}: there is only one label, {labels.names[0]!r}: "
+            "at least two are needed"
         )
     labels.check(valid)
     folder.mkdir(parents=True, exist_ok=True)
@@ -199,7 +199,7 @@ def _training_examples(config: TaskConfig, report: Report) -> tuple[list[Example
         return given, read_examples(config, [Path(name) for name in config.valid])
     count = max(1, round(config.validation * len(given)))
     if count >= len(given):
-        raise UserError(f"{given[0].place}: one example is too little: give more, or data.valid")
+        raise UserError(f"{given[0].place}: one example is not enough: give more, or data.valid")
     return split(given, sorted(draw(len(given), count, "held out", "files")))
 
 

@@ -92,7 +92,7 @@ def read_place(patch: str | None) -> tuple[int, int] | None:
         return None
     match = _PLACE.fullmatch(patch)
     if not match:
-        raise UserError(f"--patch {patch}: is no place: write row,column, as 3,5")
+        raise UserError(f"--patch {patch}: is not a position: write row,column, as 3,5")
     return int(match[1]) - 1, int(match[2]) - 1
 
 

@@ -107,7 +107,7 @@ def _image_shape(module: "nn.Module", network: str) -> tuple[int, int]:
 
     config = getattr(module, "config", None)
     if not isinstance(module, ImageNetwork) or not isinstance(config, ImageNetworkConfig):
-        raise UserError(f"{network}: does not look at images: choose one that does, as resnet-50")
+        raise UserError(f"{network}: is not an image network: choose one, as resnet-50")
     return config.image_size, config.channels
 
 

@@ -94,7 +94,7 @@ class ImageViewer:
         """The network, if it is one."""
         if not isinstance(self.network, ViT):
             run = self.run.folder
-            raise UserError(f"{run}: is no Vision Transformer: see `landmark figure saliency`")
+            raise UserError(f"{run}: is not a Vision Transformer: see `landmark figure saliency`")
         return self.network
 
 
@@ -104,7 +104,7 @@ def open_viewer(run: Path, checkpoint: str | None = None, device: str = "auto") 
 
     pipeline: Any = load(run, checkpoint, device)
     if not isinstance(getattr(pipeline, "network", None), ImageNetwork):
-        raise UserError(f"{run}: is no image classifier: this figure shows what one sees")
+        raise UserError(f"{run}: is not an image classifier, which this figure needs")
     return ImageViewer(pipeline)
 
 

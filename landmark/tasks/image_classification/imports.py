@@ -209,7 +209,8 @@ def _prepared(
     scaled = wanted.scaled or round(usual * model.image_size)
     if scaled < model.image_size:
         raise UserError(
-            f"images are scaled to {scaled} pixels, which has no middle of {model.image_size}"
+            f"images are resized to {scaled} pixels, smaller than the centre crop of "
+            f"{model.image_size}"
         )
     mean, deviation = found.family.colours
     form = ImageForm(
@@ -264,7 +265,7 @@ def read_labels(path: Path) -> list[str]:
             raise UserError(f"{path}: cannot be read: {error.strerror}") from None
         except (ValueError, TypeError, KeyError, RecursionError):
             raise UserError(
-                f"{path}: is no list of names, nor an object of them by number"
+                f"{path}: is neither a list of names nor an object that maps numbers to names"
             ) from None
     else:
         names = [line.strip() for line in read_lines(path)]

@@ -116,7 +116,7 @@ class FillingPipeline:
         blanks = (tokens == self.tokenizer.mask).nonzero()[:, 0]
         if not len(blanks):
             mask = self.tokenizer.roles["mask"]
-            raise ItemError(f"{place}: there is nothing to fill in: write {mask} where it is")
+            raise ItemError(f"{place}: there is no mask: write {mask} for the missing word")
         likely = self._guess(tokens[None], blanks[None]).exp()[0].topk(self._most(top_k))
         guesses = tuple(
             tuple(map(MaskPrediction, self.tokenizer.pieces(numbers.tolist()), chances.tolist()))

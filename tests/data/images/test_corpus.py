@@ -169,7 +169,7 @@ def test_of_many_broken_images_some_are_named_and_all_counted(pets, tmp_path):
 
 def test_strict_refuses_the_first_broken_image(pets, tmp_path):
     (pets / "dogs/7.png").write_text("a dog")
-    with pytest.raises(UserError, match=r"dogs/7\.png: is no image .*leave out --strict"):
+    with pytest.raises(UserError, match=r"dogs/7\.png: is no image .*omit --strict"):
         prepare_images(of(pets, strict=True), tmp_path / "run", silent)
     assert not (tmp_path / "run/classes.json").exists()
 
@@ -190,7 +190,7 @@ def test_nothing_but_broken_images_is_said_in_one_line(pets, tmp_path):
 
 def test_one_class_is_not_enough(tmp_path):
     fill(tmp_path / "d", cats=5)
-    with pytest.raises(UserError, match=r"there is but one class, 'cats': images of at least two"):
+    with pytest.raises(UserError, match=r"there is only one class, 'cats': at least two"):
         prepare_images(of(tmp_path / "d"), tmp_path / "run", silent)
 
 

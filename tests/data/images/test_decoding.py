@@ -112,7 +112,7 @@ def test_pixels_of_another_shape_are_refused(shape):
 
 
 def test_pixels_too_thin_to_be_scaled_are_refused():
-    with pytest.raises(UserError, match="pixels: is 1 x 5000 pixels: too thin"):
+    with pytest.raises(UserError, match="pixels: is 1 x 5000 pixels: too narrow"):
         read_pixels(np.zeros((5000, 1), np.uint8), Fitting(28))
 
 
@@ -195,7 +195,7 @@ BROKEN = {
     "jpeg cut short": (cut_short(packed(NOISE, "JPEG")), "is damaged"),
     "png cut short": (cut_short(packed(NOISE)), "is damaged"),
     "too large": (huge_png(), "would fill the memory"),
-    "too thin": (packed(Image.new("L", (1, 2000))), "too thin to be scaled to 32"),
+    "too narrow": (packed(Image.new("L", (1, 2000))), "too narrow to be resized to 32"),
     "floating point": (
         packed(Image.fromarray(np.zeros((2, 2), np.float32)), "TIFF"),
         "save it with 8 bits",

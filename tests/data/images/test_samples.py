@@ -194,7 +194,7 @@ def test_what_a_worker_refuses_is_said_in_one_line(workers):
 
 
 def test_a_batch_of_broken_images_alone_is_refused():
-    with pytest.raises(UserError, match=r"3\.jpg: no image here can be read"):
+    with pytest.raises(UserError, match=r"3\.jpg: none of the images can be read"):
         samples(images=Fragile({3, 4})).collate(0, [3, 4])
 
 

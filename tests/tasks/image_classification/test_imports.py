@@ -280,11 +280,11 @@ def test_faults_leave_nothing_behind(weights, tmp_path):
     refused("names 2 classes, but the network tells 3", labels=tmp_path / "two.txt")
     refused("line 2 is empty", labels=tmp_path / "gap.txt")
     for name in ("odd.json", "far.json", "no.json"):
-        refused("is no list of names", labels=tmp_path / name)
+        refused("is neither a list of names", labels=tmp_path / name)
     refused("No such file", labels=tmp_path / "none.json")
     refused("2 numbers for images of 3 channels", preparation=Preparation(mean=(0.5, 0.5)))
     refused("must be above 0", preparation=Preparation(deviation=(0.0,)))
-    refused("has no middle of 24", preparation=Preparation(scaled=20))
+    refused("smaller than the centre crop of 24", preparation=Preparation(scaled=20))
     refused("no network 'large' can be imported", network="large")
     monkey = small_state(ResNetConfig(**{**vars(SHAPE), "channels": 4}))[1]
     torch.save(monkey, path)

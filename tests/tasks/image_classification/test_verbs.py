@@ -177,7 +177,7 @@ def test_evaluate_names_a_broken_image_or_ends(command, mistake, digits_run, dig
     assert answer.lines[0].endswith("own: 39 images")
     assert "warning: left out 1 of 40 images: " in answer.err
     assert "0-1.png" in answer.err
-    assert "leave out --strict" in mistake("evaluate", digits_run, "--file", own, "--strict")
+    assert "omit --strict" in mistake("evaluate", digits_run, "--file", own, "--strict")
 
 
 def test_mistakes_are_one_line(mistake, digits_run, tiny_run, image, tmp_path, digit_files):
@@ -190,7 +190,7 @@ def test_mistakes_are_one_line(mistake, digits_run, tiny_run, image, tmp_path, d
         "classify", digits_run, image, "--figure", tmp_path / "a.txt"
     )
     assert "name a .npy file" in mistake("features", digits_run, image, "--output", "x.csv")
-    assert "is no folder of images" in mistake("similar", digits_run, image, "--among", image)
+    assert "is not a folder of images" in mistake("similar", digits_run, image, "--among", image)
     assert "no split 'dev'" in mistake("evaluate", digits_run, "--split", "dev", worked=True)
     assert "has torch, compiled, onnx and onnx-int8" in mistake(
         "evaluate", digits_run, "--engine", "ctranslate2"
@@ -253,7 +253,7 @@ def test_a_table_has_no_row_for_a_broken_image_and_none_is_written_without_image
     (own / "0-1.png").write_bytes(b"broken")
     answer = command("classify", digits_run, own, "--csv", table)
     assert answer.code == 0
-    assert "0-1.png: is no image that can be read here: skipped" in answer.err
+    assert "0-1.png: is not an image in a supported format: skipped" in answer.err
     assert len(table.read_text().splitlines()) == 1 + 4
     table.unlink()
     assert "is no image" in mistake(

@@ -286,7 +286,7 @@ def test_the_documented_tasks_can_be_put(pipelines, name):
         (TASK + "examples: [{left: '', right: '', answer: ten}]\n", "examples 1: the answer 'ten'"),
         (TASK + "answer: ' {reply}'\n", "answer: must have {answer} in it"),
         (TASK.replace('"3"', '"{middle}"'), "questions 1: has no column 'middle'"),
-        ('template: "{text}"\ncandidates: [one]\nquestions: []\n', "one is no choice"),
+        ('template: "{text}"\ncandidates: [one]\nquestions: []\n', "one candidate is not enough"),
         ('template: "{text}"\nquestions: [{text: yes}]\n', "should be a valid string"),
         ('template: "{text}"\nquestions: rows.tsv\n', r"rows\.tsv: cannot be read"),
     ],

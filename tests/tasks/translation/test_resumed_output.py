@@ -92,7 +92,7 @@ def test_an_interruption_costs_nothing_that_was_written(
     assert whole.read_bytes().startswith(partial.read_bytes())
     with partial.open("ab") as file:
         file.write(b"half a sen")  # as a kill would leave it
-    assert "was begun and interrupted: --resume goes on" in command(*words, target).err
+    assert "was interrupted: continue with --resume" in command(*words, target).err
     assert command(*words, target, "--resume").code == 0
     assert target.read_bytes() == whole.read_bytes()
     assert not partial.exists()
@@ -211,7 +211,7 @@ def test_a_pipe_is_refused_as_a_file(mistake, tiny_run, tmp_path):
     """It could be read once only: to count its lines, and not to translate them."""
     os.mkfifo(tmp_path / "pipe")
     words = ["translate", tiny_run, "--file", tmp_path / "pipe", "--output", tmp_path / "out"]
-    assert "pipe: is no file: send it to standard input instead" in mistake(*words)
+    assert "pipe: is not a file: pipe it to standard input instead" in mistake(*words)
     assert not (tmp_path / "out").exists()
 
 
@@ -219,8 +219,8 @@ def test_resume_without_a_beginning_is_refused(mistake, tiny_run, lines):
     path, _ = lines
     words = ["translate", tiny_run, "--file", path]
     assert "nothing to resume" in mistake(*words, "--output", path.parent / "o", "--resume")
-    assert "--resume goes with --output" in mistake(*words, "--resume")
-    assert "--output goes with --file" in mistake("translate", tiny_run, "Hello", "--output", "o")
+    assert "--resume needs --output" in mistake(*words, "--resume")
+    assert "--output needs --file" in mistake("translate", tiny_run, "Hello", "--output", "o")
 
 
 def test_an_item_of_several_lines_is_kept_whole(tmp_path):
