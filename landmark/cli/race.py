@@ -58,10 +58,10 @@ def _race(given: dict[str, Any]) -> int:
         try:
             result = _hold(entry, folder, options, progress)
         except InterruptedTraining as interruption:
-            progress.note("stopped, all saved; the same command with --resume goes on")
+            progress.note("stopped, all saved; continue with the same command and --resume")
             return interruption.exit_code
         except KeyboardInterrupt:
-            progress.note("stopped, all saved; the same command with --resume goes on")
+            progress.note("stopped, all saved; continue with the same command and --resume")
             raise
     figure = folder / "race.png"
     save_race(result, figure)

@@ -187,7 +187,7 @@ def run_training(
                 profile=profile,
             )
         except InterruptedTraining as interruption:
-            progress.note(f"{interruption}; the same command with --resume goes on")
+            progress.note(f"{interruption}; continue with the same command and --resume")
             return interruption.exit_code
     if progress.speaks:
         print(trained.folder)

@@ -328,8 +328,10 @@ class Call:
                     try:
                         self._stream(pipeline, Printer(as_json, grown.file), report, grown)
                     except KeyboardInterrupt:
-                        text = f"{output}: what is done is kept; the same command with --resume"
-                        report({"kind": "note", "text": f"{text} goes on"})
+                        text = (
+                            f"{output}: progress saved; continue with the same command and --resume"
+                        )
+                        report({"kind": "note", "text": text})
                         raise
             else:
                 self._stream(pipeline, printer, report)
@@ -499,7 +501,7 @@ def _build_command(its: Verb) -> Any:
                     printer.show(record)
                     printer.flush()
             except InterruptedTraining as interruption:
-                report({"kind": "note", "text": f"{interruption}; the same command goes on"})
+                report({"kind": "note", "text": f"{interruption}; continue with the same command"})
                 return interruption.exit_code
         return 0
 

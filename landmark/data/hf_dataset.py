@@ -162,7 +162,7 @@ def _format(content: bytes, number: int) -> str:
         with Image.open(io.BytesIO(content)) as image:
             return (image.format or "png").lower()
     except UnidentifiedImageError:
-        raise UserError(f"row {number}: is no image that can be read") from None
+        raise UserError(f"row {number}: is not a readable image") from None
 
 
 def _refuse_existing(output: Path) -> None:

@@ -265,7 +265,9 @@ class Session:
             raise UserError(
                 f"{self.run.folder}: all checkpoints are damaged: train again in another folder"
             )
-        self.report({"kind": "note", "text": "there is no checkpoint yet: training begins anew"})
+        self.report(
+            {"kind": "note", "text": "there is no checkpoint yet: training starts from scratch"}
+        )
         self._rewind()
 
     def _read(self, folder: Path) -> Content:

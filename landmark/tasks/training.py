@@ -174,7 +174,12 @@ def train(
             )
         if not resuming and distributed.is_main():
             if resume:  # it ended before its run was prepared
-                report({"kind": "note", "text": f"{target.folder}: no run here yet: it begins"})
+                report(
+                    {
+                        "kind": "note",
+                        "text": f"{target.folder}: no run here yet: starting from scratch",
+                    }
+                )
             _prepare(config, target, report, named_settings(recipe, overrides))
         _wait_until_prepared(target)
         named = {override.partition("=")[0] for override in overrides}

@@ -111,10 +111,7 @@ def test_the_run_goes_by_default_where_its_recipe_is_named(
 def test_an_existing_run_is_not_overwritten(mistake, tiny, finished):
     before = (finished / "log.jsonl").read_bytes()
     said = mistake("train", "transformer-embedded", *tiny, "--run", finished)
-    assert (
-        said
-        == f"{finished}: exists: continue with --resume, or name another folder with --run folder"
-    )
+    assert said == f"{finished}: exists: continue with --resume, or name another folder with --run"
     assert (finished / "log.jsonl").read_bytes() == before
 
 
@@ -245,7 +242,8 @@ def test_an_interrupted_training_exits_with_the_signals_code(command, tiny, tmp_
     assert answer.code == InterruptedTraining(15, 3).exit_code == 143
     assert answer.out == ""
     assert (
-        "stopped by SIGTERM after step 3, all saved; the same command with --resume" in answer.err
+        "stopped by SIGTERM after step 3, all saved; continue with the same command and --resume"
+        in answer.err
     )
     assert Run.open(tmp_path / "run").steps() == [3]
 

@@ -29,7 +29,7 @@ class Shared(nn.Module):
 
 WAYS = {
     "forward": lambda model, tokens: model(tokens),
-    "another optimizer": lambda model, tokens: model.encode(tokens),
+    "another method": lambda model, tokens: model.encode(tokens),
     "a part alone": lambda model, tokens: model.inner(torch.ones(len(tokens), 4)),
     "a weight outside": lambda model, tokens: model.encode(tokens) @ model.embedding.weight[:3].T,
     "one rank only": lambda model, tokens: model(tokens[: 2 * (len(tokens) - 3)]),

@@ -42,7 +42,7 @@ def test_a_bert_reads_special_tokens_around_and_inside(readers):
     segments = [0] * (middle + 1) + [1] * (len(reading.pieces) - middle - 1)
     assert reading.segments.tolist() == segments
     assert reading.tokens.tolist()[1:-1] == reader.tokenizer.encode_marked(text)
-    with pytest.raises(UserError, match=r"\[NO\]: is no special token"):
+    with pytest.raises(UserError, match=r"\[NO\]: is not a special token"):
         reader.read("a [NO] b")
 
 

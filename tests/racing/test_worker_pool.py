@@ -58,7 +58,7 @@ def test_a_race_that_is_stopped_goes_on_with_resume(slow_bowl, tmp_path):
     os.killpg(race.pid, signal.SIGINT)  # as Ctrl-C on a terminal does
     _, said = race.communicate(timeout=60)
     assert race.returncode == 130, said
-    assert "with --resume goes on" in said
+    assert "continue with the same command and --resume" in said
     assert not (folder / "race.json").exists()
     saved = [path.name for path in folder.glob("trials/adam/*/seed-1/checkpoints/step-*")]
     assert len(saved) == 2

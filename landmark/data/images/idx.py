@@ -36,7 +36,7 @@ def read_idx(path: Path) -> Pixels:
     shape = struct.unpack(f">{dimensions}I", content[4:begin])
     expected = math.prod(shape)
     if len(content) - begin != expected:
-        what = "is cut short" if len(content) - begin < expected else "goes on behind its end"
+        what = "is truncated" if len(content) - begin < expected else "has bytes after its end"
         raise UserError(
             f"{path}: {what}: its header promises {expected:,} bytes "
             f"({' x '.join(map(str, shape))}), there are {len(content) - begin:,}: "

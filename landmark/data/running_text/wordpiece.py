@@ -151,7 +151,7 @@ class WordPieceTokenizer:
             if part in known:
                 numbers.append(known[part])
             elif re.fullmatch(_IN_BRACKETS, part):
-                raise UserError(f"{part}: is no special token: choose from {', '.join(own)}")
+                raise UserError(f"{part}: is not a special token: choose from {', '.join(own)}")
             else:
                 numbers += self.encode([part])[0]
         return numbers

@@ -90,7 +90,7 @@ def training_texts(name: str, report: Report) -> list[str]:
 def public_splits(name: str, report: Report) -> Splits:
     """All splits of a set by their names."""
     if name not in _READERS:
-        raise UserError(f"{name}: is no set of labelled texts: {nearest(name, _READERS)}")
+        raise UserError(f"{name}: is not a set of labelled texts: {nearest(name, _READERS)}")
     files = fetch(PUBLIC_SETS[name], report)
     return _read(name, tuple(sorted(files.items())))
 

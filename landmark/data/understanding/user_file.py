@@ -115,7 +115,7 @@ def _number(text: str, place: str, column: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise UserError(f"{place}: the column {column!r} holds {text!r}, which is no number")
+        raise UserError(f"{place}: the column {column!r} holds {text!r}, which is not a number")
     return value
 
 

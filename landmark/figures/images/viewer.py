@@ -84,7 +84,7 @@ class ImageViewer:
         """The classes that are named; without names, so many of the likeliest. believed: (K,)"""
         for name in names:
             if name not in self.form.names:
-                raise UserError(f"there is no class {name!r}: {nearest(name, self.form.names)}")
+                raise UserError(f"unknown class {name!r}: {nearest(name, self.form.names)}")
         if names:
             return [self.form.names.index(name) for name in dict.fromkeys(names)]
         likeliest: list[int] = believed.topk(min(count, len(believed))).indices.tolist()

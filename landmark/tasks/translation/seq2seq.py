@@ -34,7 +34,7 @@ add_system(
             _network("seq2seq-last", "one vector between the two networks", "last"),
             _network("seq2seq-attention", "additive attention", "additive"),
         ),
-        "recurrent encoder-decoder, with and without attention",
+        "recurrent encoder-decoder with attention",
     )
 )
 

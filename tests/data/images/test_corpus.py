@@ -151,7 +151,7 @@ def test_broken_images_are_named_and_left_out(pets, tmp_path):
     assert images + valid_images == 28
     text = " ".join(note["text"] for note in notes)
     assert "cats/3.png: is damaged" in text
-    assert "dogs/7.png: is no image" in text
+    assert "dogs/7.png: is not an image" in text
     assert text.startswith("warning: left out ")
 
 
@@ -169,7 +169,7 @@ def test_of_many_broken_images_some_are_named_and_all_counted(pets, tmp_path):
 
 def test_strict_refuses_the_first_broken_image(pets, tmp_path):
     (pets / "dogs/7.png").write_text("a dog")
-    with pytest.raises(UserError, match=r"dogs/7\.png: is no image .*omit --strict"):
+    with pytest.raises(UserError, match=r"dogs/7\.png: is not an image .*omit --strict"):
         prepare_images(of(pets, strict=True), tmp_path / "run", silent)
     assert not (tmp_path / "run/classes.json").exists()
 
@@ -177,7 +177,7 @@ def test_strict_refuses_the_first_broken_image(pets, tmp_path):
 def test_a_class_of_broken_images_is_an_empty_class(pets, tmp_path):
     for path in (pets / "cats").iterdir():
         path.write_text("a cat")
-    with pytest.raises(UserError, match=r"cats/.*is no image.*no other image of 'cats' can be"):
+    with pytest.raises(UserError, match=r"cats/.*is not an image.*no other image of 'cats' can be"):
         prepare_images(of(pets), tmp_path / "run", lambda record: None)
 
 

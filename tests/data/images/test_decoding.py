@@ -190,8 +190,8 @@ def huge_png():
 
 NOISE = Image.fromarray(RANDOM.integers(0, 256, (64, 64, 3), np.uint8))
 BROKEN = {
-    "no image": (b"once upon a time", "is no image"),
-    "empty": (b"", "is no image"),
+    "no image": (b"once upon a time", "is not an image"),
+    "empty": (b"", "is not an image"),
     "jpeg cut short": (cut_short(packed(NOISE, "JPEG")), "is damaged"),
     "png cut short": (cut_short(packed(NOISE)), "is damaged"),
     "too large": (huge_png(), "would fill the memory"),
@@ -200,7 +200,7 @@ BROKEN = {
         packed(Image.fromarray(np.zeros((2, 2), np.float32)), "TIFF"),
         "save it with 8 bits",
     ),
-    "postscript": (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 5 5\n", "is no image"),
+    "postscript": (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 5 5\n", "is not an image"),
 }
 
 

@@ -47,8 +47,8 @@ def test_gzipped_files_are_the_same(written, tmp_path):
 
 
 FAULTS = {
-    "cut short": (as_idx(IMAGES)[:-7], None, r"images.*: is cut short: its header promises 60 "),
-    "too long": (as_idx(IMAGES) + b"xy", None, "goes on behind its end"),
+    "cut short": (as_idx(IMAGES)[:-7], None, r"images.*: is truncated: its header promises 60 "),
+    "too long": (as_idx(IMAGES) + b"xy", None, "has bytes after its end"),
     "cut in the header": (as_idx(IMAGES)[:9], None, "is truncated inside its header"),
     "empty": (b"", None, "is not an idx file"),
     "text": (b"label,pixel0,pixel1\n", None, "is not an idx file"),

@@ -153,7 +153,7 @@ def test_what_is_no_image_is_refused(pipeline, tmp_path):
     with pytest.raises(UserError, match="no images"):
         pipeline.features([])
     (tmp_path / "a.png").write_text("no image")
-    with pytest.raises(UserError, match=r"a\.png: is no image"):
+    with pytest.raises(UserError, match=r"a\.png: is not an image"):
         pipeline.classify([tmp_path / "a.png"])
 
 

@@ -47,7 +47,7 @@ def test_classify_names_what_it_can_and_says_what_it_cannot_read(
     assert answer.code == 2
     assert [json.loads(line)["image"] for line in answer.lines] == [str(image)] * 2
     (line,) = answer.err.splitlines()
-    assert line.startswith(f"landmark: {broken}: is no image")
+    assert line.startswith(f"landmark: {broken}: is not an image")
     assert "none.png: cannot be read" in line
     assert figure.exists()
 
@@ -142,7 +142,7 @@ def test_features_leave_out_what_is_broken_and_stay_in_step_with_their_names(
     for name, row in zip(names, np.load(output), strict=True):
         (line,) = command("features", run, name).lines
         assert json.loads(line)["vector"] == pytest.approx(row.tolist(), abs=1e-5)
-    assert "also.png: is no image" in mistake("features", run, tmp_path / "also.png")
+    assert "also.png: is not an image" in mistake("features", run, tmp_path / "also.png")
 
 
 def test_evaluate_prints_scores_and_a_table_by_class(command, digits_run, tmp_path):
@@ -256,7 +256,7 @@ def test_a_table_has_no_row_for_a_broken_image_and_none_is_written_without_image
     assert "0-1.png: is not an image in a supported format: skipped" in answer.err
     assert len(table.read_text().splitlines()) == 1 + 4
     table.unlink()
-    assert "is no image" in mistake(
+    assert "is not an image" in mistake(
         "classify", digits_run, own / "0-1.png", "--csv", table, worked=True
     )
     assert not table.exists()

@@ -95,7 +95,7 @@ def test_neighbours_are_words_or_lines(folder, command):
     ("words", "said"),
     [
         (["fill", "RUN", "no blank"], "there is no mask: write [MASK] for the missing word"),
-        (["fill", "RUN", "the [FOO]"], "[FOO]: is no special token: choose from [PAD], [UNK]"),
+        (["fill", "RUN", "the [FOO]"], "[FOO]: is not a special token: choose from [PAD], [UNK]"),
         (["fill", "RUN", "[MASK] " + "old " * 30], "the model reads at most 16: shorten it"),
         (["fill", "RUN", "[MASK]", "--top-k", "0"], "Invalid value for '--top-k'"),
         (["generate", "RUN"], "is a run of task 'masked-language-model', which has no generate"),

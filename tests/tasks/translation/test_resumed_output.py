@@ -85,7 +85,7 @@ def test_an_interruption_costs_nothing_that_was_written(
         interrupted(3)
         answer = command(*words, target)
         assert answer.code == 130
-        assert "the same command with --resume goes on" in answer.err
+        assert "continue with the same command and --resume" in answer.err
         monkeypatch.undo()
     partial = path.with_name(".out.txt.partial")
     assert not target.exists()
