@@ -46,7 +46,7 @@ class Family:
     """Name of the first convolution there."""
     head: str
     """Name of the classifier layer there."""
-    scaled: int = 256
+    resize: int = 256
     """Pixels of an image's shorter side before the centre crop."""
     colours: tuple[Colours, Colours] = IMAGENET
     """Mean and standard deviation for normalisation."""

@@ -17,7 +17,7 @@ from landmark.data.batch import ImageBatch
 from landmark.data.images.augment import AugmentConfig, cut_at_random, cut_out, mix_boxes, vary
 from landmark.data.images.decoding import BrokenImageError, Pixels
 from landmark.data.images.draws import Draws
-from landmark.data.images.form import ImageForm, as_tensor, middle
+from landmark.data.images.form import ImageForm, as_tensor, center_crop
 from landmark.data.images.randaugment import randaugment
 from landmark.data.images.store import Images
 from landmark.data.ordering import Plan, balanced_order, even_batches
@@ -86,7 +86,7 @@ class ImageSamples:
     def collate(self, epoch: int, samples: Sequence[int]) -> ImageBatch:
         chosen, pixels = self._read(np.asarray(samples, np.int64))
         if self.augment is None:
-            cropped = np.stack([middle(image, self.image_size) for image in pixels])
+            cropped = np.stack([center_crop(image, self.image_size) for image in pixels])
             images = self.form.normalise(as_tensor(cropped))
             return ImageBatch(images=images, labels=self._labels(chosen))
         images = self._varied(pixels, Draws(self.seed, epoch, chosen))

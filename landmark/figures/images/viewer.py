@@ -13,7 +13,7 @@ from torch import Tensor
 from landmark.core.errors import UserError
 from landmark.core.registry import nearest
 from landmark.data.images.decoding import Fitting, Pixels, read_image
-from landmark.data.images.form import ImageForm, as_tensor, middle
+from landmark.data.images.form import ImageForm, as_tensor, center_crop
 from landmark.models.image import ImageNetwork
 from landmark.models.transformer.vit import ViT
 
@@ -116,7 +116,7 @@ def read_picture(path: Path | None, side: int | None = None, channels: int = 3) 
     fitting = Fitting(side, "crop", channels)
     pixels = read_image(_flower() if path is None else path, fitting)
     if side is not None:
-        pixels = middle(pixels, side)
+        pixels = center_crop(pixels, side)
     return as_tensor(pixels[None])[0].float() / 255
 
 

@@ -106,7 +106,7 @@ class ImageOrigin:
 
     def colours_for(self, form: ImageForm) -> ImageForm:
         """Images are normalised as the network is used to, not by their own mean."""
-        return dataclasses.replace(form, mean=self.form.mean, deviation=self.form.deviation)
+        return dataclasses.replace(form, mean=self.form.mean, std=self.form.std)
 
     @torch.no_grad()
     def save(self, model: VisionConfig, form: ImageForm, folder: Path) -> None:

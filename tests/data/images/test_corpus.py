@@ -113,7 +113,7 @@ def test_colours_are_measured_on_training_alone(pets, tmp_path):
     train = open_split(config, tmp_path / "run", "train")
     pixels = np.concatenate([train[i].reshape(-1, 3) for i in range(len(train))]) / 255
     assert np.allclose(form.mean, pixels.mean(0))
-    assert np.allclose(form.deviation, pixels.std(0))
+    assert np.allclose(form.std, pixels.std(0))
 
 
 def test_what_is_too_much_to_keep_is_read_as_needed_and_is_the_same(pets, tmp_path):

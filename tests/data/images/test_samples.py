@@ -206,7 +206,7 @@ def test_labels_beyond_the_head_are_refused():
 def test_no_images_and_colours_of_grey_are_refused():
     with pytest.raises(UserError, match="no images in this split"):
         samples(images=of([], LABELS[:0]))
-    grey = ImageForm(("a", "b", "c"), 1, mean=(0.5,), deviation=(0.2,))
+    grey = ImageForm(("a", "b", "c"), 1, mean=(0.5,), std=(0.2,))
     with pytest.raises(UserError, match="these images are grey"):
         ImageSamples(of(), grey, ImageBatchConfig(), 8, 1, AugmentConfig(hue=0.1))
 
@@ -214,7 +214,7 @@ def test_no_images_and_colours_of_grey_are_refused():
 @pytest.mark.parametrize("mixup", [0.0, 0.4])
 def test_cutmix_gives_both_classes_by_the_pixels_they_have(mixup):
     flat = [np.full((10, 12, 3), 100 * label, np.uint8) for label in LABELS]
-    form = ImageForm(("a", "b", "c"), mean=(0.0,) * 3, deviation=(1.0,) * 3)
+    form = ImageForm(("a", "b", "c"), mean=(0.0,) * 3, std=(1.0,) * 3)
     config = AugmentConfig(cutmix=1.0, mixup=mixup)
     mixing = ImageSamples(of(flat), form, ImageBatchConfig(), 8, 1, config)
     batch = mixing.collate(0, range(COUNT))
