@@ -167,7 +167,7 @@ def _download(file: PublicFile, path: Path, report: Report) -> None:
             reason = f"it came damaged: {fault}"
         partial.unlink(missing_ok=True)
         if attempt < ATTEMPTS:
-            text = f"{file.url}: {reason}: deleted, trying again ({attempt} of {ATTEMPTS - 1})"
+            text = f"{file.url}: {reason}: deleted, retrying ({attempt} of {ATTEMPTS - 1})"
             report({"kind": "note", "text": text})
             time.sleep(attempt**2 * 0.5)
     raise UserError(

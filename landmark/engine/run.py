@@ -72,9 +72,7 @@ class Run:
     def open(cls, folder: Path) -> "Run":
         """An existing run; anything else is the user's mistake."""
         if not folder.exists():
-            raise UserError(
-                f"{folder}: there is no such run; `landmark runs` lists those there are"
-            )
+            raise UserError(f"{folder}: there is no such run; `landmark runs` lists the runs")
         if not (folder / RECIPE).is_file():
             raise UserError(f"{folder}: is not a run: it has no {RECIPE}")
         return cls(folder)

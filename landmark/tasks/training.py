@@ -351,7 +351,7 @@ def _compare_threads(run: Run, report: Report) -> None:
     begun = run.read_recipe().get("environment", {}).get("threads")
     now = torch.get_num_threads()
     if begun not in (None, now) and distributed.is_main():
-        text = f"warning: begun with {begun} threads, now {now}: results differ in their last bits"
+        text = f"warning: started with {begun} threads, now {now}: results differ in the last bits"
         report({"kind": "note", "text": text})
 
 

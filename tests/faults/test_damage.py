@@ -37,7 +37,7 @@ def refused_by_name_and_passed_over(small, trial, named):
     life = trial.live("--resume")
     life.check()
     assert f"{named}: " in life.said
-    assert "trying the one before" in life.said
+    assert "trying the previous checkpoint" in life.said
     compare(small, trial)
 
 

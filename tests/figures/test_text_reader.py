@@ -72,7 +72,7 @@ def test_texts_that_cannot_be_read_are_refused(readers, tiny_run):
         readers["lstm"].read("olX")
     with pytest.raises(UserError, match="no pieces for it"):
         readers["bert"].find("☂")
-    with pytest.raises(UserError, match="is no word"):
+    with pytest.raises(UserError, match="is not a word"):
         readers["gpt"].find(" ")
     with pytest.raises(UserError, match="is a run of task 'translation', not"):
         open_reader(tiny_run)

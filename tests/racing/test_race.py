@@ -168,7 +168,7 @@ def test_a_folder_of_something_else_is_refused_and_left_alone(bowl, module, tmp_
     race(bowl, tmp_path / "race", methods=["sgd"], seeds=1)
     with pytest.raises(UserError, match="exists: continue with --resume"):
         race(bowl, tmp_path / "race", methods=["sgd"])
-    with pytest.raises(UserError, match=r"begun with trainer\.max_steps=20, not 30"):
+    with pytest.raises(UserError, match=r"started with trainer\.max_steps=20, not 30"):
         race(bowl, tmp_path / "race", steps=30, resume=True)
     module("other", (tmp_path / "bowl_problem.py").read_text())
     with pytest.raises(UserError, match="is a race of bowl_problem:Bowl, not of other:Bowl"):

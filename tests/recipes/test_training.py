@@ -237,4 +237,4 @@ def test_going_on_with_other_threads_is_said(copied, tiny, rewrite_recipe):
     records = []
     landmark.train("transformer-embedded", copied, tiny, resume="auto", report=records.append)
     notes = [record["text"] for record in records if record["kind"] == "note"]
-    assert notes == ["warning: begun with 7 threads, now 1: results differ in their last bits"]
+    assert notes == ["warning: started with 7 threads, now 1: results differ in the last bits"]

@@ -57,8 +57,8 @@ class Collection(ABC):
     def _check_length(self, name: str) -> None:
         if self.files[name] > _MOST_BYTES:
             raise BrokenImageError(
-                f"{self.place(name)}: {self.files[name]:,} bytes would fill the memory: the most "
-                f"is {_MOST_BYTES:,}"
+                f"{self.place(name)}: {self.files[name]:,} bytes are too large for memory: "
+                f"the limit is {_MOST_BYTES:,}"
             )
 
 

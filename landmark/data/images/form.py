@@ -46,9 +46,13 @@ class ImageForm:
         return cls(**body)
 
     def save(self, path: Path) -> None:
+        write_durably(path, self.content())
+
+    def content(self) -> bytes:
+        """The content of its file."""
         body = dataclasses.asdict(self)
-        body["deviation"] = body.pop("std")  # as in the runs there are
-        write_durably(path, signed(body))
+        body["deviation"] = body.pop("std")  # the key that existing runs have
+        return signed(body)
 
     @property
     def fitting(self) -> Fitting:

@@ -71,7 +71,7 @@ def compute(options: Options, report: Report) -> ExposureBias:
             raise UserError(f"{pipeline.run.folder}: no pair is short enough for the model")
         measured[name] = _measure(pipeline, fitting)
         if left_out := len(pairs) - len(fitting):
-            warnings.append(f"{name}: left out {left_out} pairs too long for the model")
+            warnings.append(f"{name}: skipped {left_out} pairs that are too long for the model")
     return ExposureBias(measured, tuple(warnings))
 
 

@@ -12,7 +12,6 @@ import torch
 
 from landmark.core.errors import UserError
 from landmark.core.registry import nearest
-from landmark.core.storage import signed
 from landmark.data.images.corpus import ImageDataConfig
 from landmark.data.images.decoding import Interpolation
 from landmark.data.images.form import FILE, ImageForm
@@ -130,7 +129,7 @@ def import_network(
         names = [f"class {number}" for number in range(classes)]
     config, form = _prepared(found, wanted.over(said), names)
     report({"kind": "note", "text": f"note: {found.name}, {_describe(config, form)}"})
-    assets = {FILE: signed(dataclasses.asdict(form))}
+    assets = {FILE: form.content()}
     write_imported(config, found.state, assets, target, f"{library}: {source}")
     return target
 

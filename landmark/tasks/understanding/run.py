@@ -126,7 +126,7 @@ def _check_answers(reader: ExampleEncoder, examples: list[Example], report: Repo
     if lost == len(examples):
         raise UserError(f"{examples[0].place}: no answer of this split fits into what is read")
     if lost:
-        text = f"warning: left out: {lost:,} questions whose answers no window holds"
+        text = f"warning: skipped {lost:,} questions whose answers fit in no window"
         report({"kind": "note", "text": text})
 
 

@@ -163,7 +163,7 @@ def test_of_many_broken_images_some_are_named_and_all_counted(pets, tmp_path):
     shutil.copytree(pets, tmp_path / "more/train")
     prepare_images(of(tmp_path / "more"), tmp_path / "run", notes.append)
     (note,) = notes
-    assert "left out 12 of 30 images" in note["text"]
+    assert "skipped 12 of 30 images" in note["text"]
     assert "; and 7 more" in note["text"]
 
 
@@ -243,7 +243,7 @@ def test_a_broken_test_image_is_named_by_whoever_reads_it(pets, tmp_path, capsys
     (tmp_path / "all/test/dogs/0.png").write_text("a dog")
     found = open_split(of(tmp_path / "all"), tmp_path / "run", "test")
     assert found.labels.tolist() == [0, 0, 1]
-    assert "left out 1 of 4 images" in capsys.readouterr().err
+    assert "skipped 1 of 4 images" in capsys.readouterr().err
     with pytest.raises(UserError, match=r"dogs/0\.png"):
         open_split(of(tmp_path / "all", strict=True), tmp_path / "run", "test")
 

@@ -194,7 +194,7 @@ BROKEN = {
     "empty": (b"", "is not an image"),
     "jpeg cut short": (cut_short(packed(NOISE, "JPEG")), "is damaged"),
     "png cut short": (cut_short(packed(NOISE)), "is damaged"),
-    "too large": (huge_png(), "would fill the memory"),
+    "too large": (huge_png(), "too large for memory"),
     "too narrow": (packed(Image.new("L", (1, 2000))), "too narrow to be resized to 32"),
     "floating point": (
         packed(Image.fromarray(np.zeros((2, 2), np.float32)), "TIFF"),
@@ -214,7 +214,7 @@ def test_what_cannot_be_used_is_named_with_the_reason(kind):
 
 def test_an_image_just_over_the_limit_is_refused_before_it_is_decoded(monkeypatch):
     monkeypatch.setattr("landmark.data.images.decoding.MOST_PIXELS", 53)
-    with pytest.raises(BrokenImageError, match="9 x 6 pixels would fill the memory"):
+    with pytest.raises(BrokenImageError, match="9 x 6 pixels too large for memory"):
         decode(packed(Image.fromarray(COLOURS)), "x", AS_IT_IS)
     monkeypatch.setattr("landmark.data.images.decoding.MOST_PIXELS", 54)
     assert decode(packed(Image.fromarray(COLOURS)), "x", AS_IT_IS).shape == (6, 9, 3)

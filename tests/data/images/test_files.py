@@ -141,17 +141,17 @@ def test_an_empty_class_folder_is_named_in_folder_and_archive(pets, tmp_path):
     with pytest.raises(UserError, match=r"pets/birds: contains no images: add some, or remove"):
         file_splits(pets)
     for name in ("p.zip", "p.tar"):
-        with pytest.raises(UserError, match="birds: holds no images"):
+        with pytest.raises(UserError, match="birds: contains no images"):
             file_splits(packed(pets, tmp_path / name))
     (pets / "birds/note.txt").write_text("none yet")
-    with pytest.raises(UserError, match="birds: holds no images"):
+    with pytest.raises(UserError, match="birds: contains no images"):
         file_splits(pets)
 
 
 def test_many_empty_folders_are_counted(pets):
     for name in "abcde":
         (pets / name).mkdir()
-    with pytest.raises(UserError, match=r"/a, .*/b, .*/c and 2 more: holds no images"):
+    with pytest.raises(UserError, match=r"/a, .*/b, .*/c and 2 more: contains no images"):
         file_splits(pets)
 
 
@@ -188,7 +188,7 @@ def test_what_is_no_collection_is_named(tmp_path, name, content, message):
 
 def test_a_folder_without_images_says_how_it_should_look(tmp_path):
     (tmp_path / "a.txt").write_text("x")
-    with pytest.raises(UserError, match=r"holds no images \(of 1 files\).*as cats/1\.jpg"):
+    with pytest.raises(UserError, match=r"contains no images \(among 1 files\).*as cats/1\.jpg"):
         file_splits(tmp_path)
 
 

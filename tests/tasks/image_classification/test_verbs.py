@@ -175,7 +175,7 @@ def test_evaluate_names_a_broken_image_or_ends(command, mistake, digits_run, dig
     answer = command("evaluate", digits_run, "--file", own)
     assert answer.code == 0
     assert answer.lines[0].endswith("own: 39 images")
-    assert "warning: left out 1 of 40 images: " in answer.err
+    assert "warning: skipped 1 of 40 images: " in answer.err
     assert "0-1.png" in answer.err
     assert "omit --strict" in mistake("evaluate", digits_run, "--file", own, "--strict")
 
@@ -226,7 +226,7 @@ def test_a_broken_image_is_named_and_left_out_or_ends_it(command, mistake, digit
     assert "0-1.png" in mistake(*words, tmp_path / "strict", "--strict", worked=True)
     answer = command(*words, tmp_path / "run")
     assert answer.code == 0
-    assert "left out 1 of" in answer.err
+    assert "skipped 1 of" in answer.err
     assert "0-1.png" in answer.err
 
 

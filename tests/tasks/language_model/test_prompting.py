@@ -282,7 +282,10 @@ def test_the_documented_tasks_can_be_put(pipelines, name):
         ('template: "{text}"\nquestions: [{txt: a}]\n', "questions 1: has no column 'text': did"),
         (TASK + "shots: 3\n", "shots 3: there are only 0 examples"),
         (TASK + "examples: [{left: '1', right: '2'}]\n", "examples 1: has no column 'answer'"),
-        (TASK.replace("answer: five", "answer: six"), "questions 2: the answer 'six' is no cand"),
+        (
+            TASK.replace("answer: five", "answer: six"),
+            "questions 2: the answer 'six' is not a",
+        ),
         (TASK + "examples: [{left: '', right: '', answer: ten}]\n", "examples 1: the answer 'ten'"),
         (TASK + "answer: ' {reply}'\n", "answer: must have {answer} in it"),
         (TASK.replace('"3"', '"{middle}"'), "questions 1: has no column 'middle'"),

@@ -178,7 +178,7 @@ def test_a_killed_process_goes_on_at_its_line(tiny_run, tmp_path, landmark_comma
 
 @pytest.mark.parametrize(
     ("changed", "message"),
-    [(["--beam", 1], "was begun with options"), (["--json"], "was begun with json")],
+    [(["--beam", 1], "was started with options"), (["--json"], "was started with json")],
 )
 def test_a_stream_goes_on_only_as_it_began(
     command, mistake, tiny_run, lines, small_blocks, interrupted, monkeypatch, changed, message
@@ -190,7 +190,7 @@ def test_a_stream_goes_on_only_as_it_began(
     monkeypatch.undo()
     assert message in mistake(*words, "--resume", *changed)
     path.write_text("another\n", encoding="utf-8")
-    assert "was begun with file" in mistake(*words, "--resume")
+    assert "was started with file" in mistake(*words, "--resume")
 
 
 def test_a_stream_does_not_go_on_with_weights_that_have_changed(
@@ -204,7 +204,7 @@ def test_a_stream_does_not_go_on_with_weights_that_have_changed(
     assert command("translate", tiny_run, *ensemble).code == 130
     monkeypatch.undo()
     train("transformer-embedded", other, [*tiny, "trainer.max_steps=13"], resume="auto")
-    assert "was begun with weights" in mistake("translate", tiny_run, *ensemble, "--resume")
+    assert "was started with weights" in mistake("translate", tiny_run, *ensemble, "--resume")
 
 
 def test_a_pipe_is_refused_as_a_file(mistake, tiny_run, tmp_path):
