@@ -28,7 +28,7 @@ def build_export() -> Any:
     return command(
         lambda given: _export(given, known),
         "export",
-        "Write a run's model for another library, with what using it needs; prints the folder.",
+        "Export a run's model to another library's format; prints the folder.",
         known.values(),
         [run, to],
     )

@@ -47,7 +47,7 @@ def compare(
     names: Annotated[list[Path], typer.Argument(help="Run directories.", metavar="RUN")],
     output: Annotated[Path, typer.Option(help="Output file.")] = Path("comparison.png"),
 ) -> None:
-    """Draw the training curves of several runs, and print how their recipes differ."""
+    """Plot the loss curves of several runs, and print how their recipes differ."""
     from landmark.engine.run import Run
     from landmark.figures.figure import check_place
 

@@ -81,11 +81,11 @@ class ResumableFile:
 
     def _compare(self, made_from: Mapping[str, Any]) -> None:
         """Refuse to go on with another source, model or options."""
-        begun = read_signed(self.origin, "delete it and begin again")
+        begun = read_signed(self.origin, "delete it and start again")
         for key, value in made_from.items():
             if begun.get(key) != value:
                 raise UserError(
-                    f"{self.path}: was begun with {key} {begun.get(key)!r}, not {value!r}: "
+                    f"{self.path}: was started with {key} {begun.get(key)!r}, not {value!r}: "
                     f"use that, or delete {self.partial}"
                 )
 

@@ -37,7 +37,7 @@ from landmark.tasks.card import (
 )
 
 _IN_AND_OUT = "Input and output"
-_OPENING = "How the run is opened"
+_OPENING = "Model and device"
 _EVALUATE = "Score a run on held-out data, or on yours, with the metrics of its task."
 
 _RUN = parameter(
@@ -105,7 +105,9 @@ _RESUME = parameter(
     Annotated[
         bool | None,
         typer.Option(
-            "--resume", help="With --output: go on with that file.", rich_help_panel=_IN_AND_OUT
+            "--resume",
+            help="With --output: resume an interrupted file.",
+            rich_help_panel=_IN_AND_OUT,
         ),
     ],
 )
@@ -115,7 +117,7 @@ _STRICT = parameter(
         bool | None,
         typer.Option(
             "--strict",
-            help="Stop at the first input that is at fault.",
+            help="Stop at the first invalid input.",
             rich_help_panel=_IN_AND_OUT,
         ),
     ],

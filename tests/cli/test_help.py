@@ -40,12 +40,12 @@ def test_each_command_is_said_in_whole_sentences(command):
 def test_options_stand_in_panels(command):
     found = panels(command("translate", "--help").out)
     assert [*found][1:] == [
-        "Arguments", "Input and output", "Options", "Search", "Sampling", "How the run is opened",
+        "Arguments", "Input and output", "Options", "Search", "Sampling", "Model and device",
     ]  # fmt: skip
     flags = {title: {row.split()[0] for row in rows} for title, rows in found.items() if rows}
     assert flags["Input and output"] >= {"--file", "--output", "--resume", "--json", "--attention"}
     assert flags["Sampling"] == {"--sample", "--temperature", "--top-k", "--top-p", "--seed"}
-    assert flags["How the run is opened"] >= {"--checkpoint", "--device", "--engine"}
+    assert flags["Model and device"] >= {"--checkpoint", "--device", "--engine"}
     assert "Usage: landmark translate [OPTIONS] RUN [TEXT]..." in command("translate", "--help").out
     own = panels(command("train", "--help").out)
     assert [*own][2].startswith("Options")  # before the many for data of one's own

@@ -220,7 +220,7 @@ def test_a_reader_is_told_that_validations_are_of_the_moving_average(tmp_path, t
     records = []
     settings = [*tiny, f"trainer.ema_decay={decay}", "trainer.max_steps=1"]
     train("transformer-embedded", tmp_path / "run", settings, report=records.append)
-    told = "validation uses the moving average of the weights, at most 500 updates"
+    told = "validation uses a moving average of the weights: the last tenth, at most 500 updates"
     notes = [record["text"] for record in records if record["kind"] == "note"]
     assert notes.count(told) == said
 

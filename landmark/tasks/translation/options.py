@@ -21,15 +21,15 @@ class DataOptions:
     source: tuple[Path, ...] = ()
     """Your source sentences, one per line (may be gzipped), or a .tsv with both sides."""
     target: tuple[Path, ...] = ()
-    """Validation files: their translations."""
+    """Their translations, line by line."""
     valid_source: tuple[Path, ...] = ()
     """Validation source sentences; default: hold out some of the training pairs."""
     valid_target: tuple[Path, ...] = ()
-    """Validation files: their translations."""
+    """Translations of --valid-source, line by line."""
     extra_source: tuple[Path, ...] = ()
     """Additional training pairs, such as back-translations."""
     extra_target: tuple[Path, ...] = ()
-    """Validation files: their translations."""
+    """Translations of --extra-source, line by line."""
     reverse: bool = False
     """Translate in the reverse direction."""
     clean: bool = False
@@ -308,7 +308,7 @@ class DemoOptions:
     """What `landmark demo` trains."""
 
     overrides: Annotated[tuple[str, ...], Positional("[OVERRIDES]...")] = ()
-    """Settings to change, as model.dropout=0.2."""
+    """Settings to override, as model.dropout=0.2."""
     run: Path = Path("runs/first")
     """Run directory."""
     recipe: str = "transformer-embedded"

@@ -159,7 +159,10 @@ def test_a_cut_translation_is_told(command, tiny_run, tmp_path, thrice):
     long = "the dog " * 20
     file = tmp_path / "in.txt"
     file.write_text(f"{SENTENCES[0]}\n{long}\n", encoding="utf-8")
-    told = "the translation was truncated at 64 tokens, the model's maximum: split it, or give --document"
+    told = (
+        "the translation was truncated at 64 tokens, the model's maximum: split it, "
+        "or give --document"
+    )
     for words, place in (([SENTENCES[0], long], "sentence 2"), (["--file", file], f"{file}:2")):
         answer = command("translate", tiny_run, *words, "--json")
         (warning,) = answer.err.splitlines()
