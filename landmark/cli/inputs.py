@@ -1,4 +1,4 @@
-"""What a verb reads: arguments, files, standard input, pairs of files, images; as blocks of items.
+"""Input of a verb: arguments, files, standard input, pairs of files, images, in blocks of items.
 
 A line that is not text becomes a Failure in its place: the others go on.
 """

@@ -1,4 +1,4 @@
-"""What a language model predicts next at each place of a text, and how it took what came."""
+"""Predicted next tokens and surprisal at each position of a text."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""How the loss of GPTs falls with their size and their training, and the power laws that fit.
+"""Scaling laws: loss against parameters and tokens, with fitted power laws.
 
 Kaplan et al. 2020, arXiv 2001.08361. Size is the number of parameters without those of tokens and
 positions, as there. The law of size is fitted where all runs have seen as many tokens; the law of

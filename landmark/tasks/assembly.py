@@ -1,4 +1,4 @@
-"""How most trainings are put together: an optimiser a player, and one model on one data set."""
+"""Assembly of a training: one optimizer per player, one model on one data set."""
 
 from collections.abc import Mapping
 from typing import Any

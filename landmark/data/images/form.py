@@ -1,4 +1,4 @@
-"""What a run knows of its images: the classes' names, the form they are kept in, their colours.
+"""Image metadata of a run: class names, image format, colour statistics.
 
 It is all that using a trained network needs beside the weights; `classes.json` in a run folder.
 """

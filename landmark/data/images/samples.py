@@ -181,7 +181,7 @@ class ImageSamples:
                 if self.strict:
                     raise
                 if not self._is_named[sample]:  # once, not once an epoch
-                    print(f"warning: {error}: left out", file=sys.stderr, flush=True)
+                    print(f"warning: {error}: skipped", file=sys.stderr, flush=True)
                     self._is_named[sample] = True
                 if instead is not None:
                     pixels.append(self.images[int(instead[position]) % len(self.images)])

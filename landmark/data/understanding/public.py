@@ -1,4 +1,4 @@
-"""Public sets for fine-tuning: SST-2, CoLA and MRPC, cut so that what is held out is unseen.
+"""Public data sets for fine-tuning (SST-2, CoLA, MRPC), split without overlap.
 
 SST-2 (Socher et al. 2013) is GLUE's (Wang et al. 2018, arXiv 1804.07461). GLUE's training set holds
 phrases beside the sentences that they are cut from. The train.tsv and dev.tsv of the set `sst2` are

@@ -1,4 +1,4 @@
-"""How far each layer moves at each step of a real training."""
+"""The size of each layer's updates at each training step."""
 
 import dataclasses
 import itertools

@@ -1,4 +1,4 @@
-"""Where a Vision Transformer looks: each head of a layer, and the flow through all layers."""
+"""Attention of a Vision Transformer: the heads of a layer, and attention rollout."""
 
 import re
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""How many pixels the units of each layer see, by arithmetic and by gradients."""
+"""Receptive fields of the layers, theoretical and effective."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Which places of an image speak for a class: Grad-CAM."""
+"""Grad-CAM: where an image shows evidence for a class."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""How often the next token is right after the right words, and after a translator's own."""
+"""Exposure bias: next-token accuracy after reference words and after the model's own."""
 
 import operator
 from collections.abc import Mapping, Sequence

@@ -152,7 +152,7 @@ def test_broken_images_are_named_and_left_out(pets, tmp_path):
     text = " ".join(note["text"] for note in notes)
     assert "cats/3.png: is damaged" in text
     assert "dogs/7.png: is not an image" in text
-    assert text.startswith("warning: left out ")
+    assert text.startswith("warning: skipped ")
 
 
 def test_of_many_broken_images_some_are_named_and_all_counted(pets, tmp_path):

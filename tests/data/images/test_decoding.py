@@ -214,7 +214,7 @@ def test_what_cannot_be_used_is_named_with_the_reason(kind):
 
 def test_an_image_just_over_the_limit_is_refused_before_it_is_decoded(monkeypatch):
     monkeypatch.setattr("landmark.data.images.decoding.MOST_PIXELS", 53)
-    with pytest.raises(BrokenImageError, match="9 x 6 pixels too large for memory"):
+    with pytest.raises(BrokenImageError, match="9 x 6 pixels is too large for memory"):
         decode(packed(Image.fromarray(COLOURS)), "x", AS_IT_IS)
     monkeypatch.setattr("landmark.data.images.decoding.MOST_PIXELS", 54)
     assert decode(packed(Image.fromarray(COLOURS)), "x", AS_IT_IS).shape == (6, 9, 3)

@@ -164,14 +164,14 @@ def test_a_broken_image_is_named_and_left_out_of_its_batch(capfd):
     assert batch.labels.tolist() == [0, 2]
     assert len(batch.images) == 2
     fragile.collate(1, [4, 6])
-    assert capfd.readouterr().err == "warning: 4.jpg: is damaged: left out\n"
+    assert capfd.readouterr().err == "warning: 4.jpg: is damaged: skipped\n"
 
 
 def test_a_broken_image_is_named_once_though_every_pass_has_workers_of_its_own(capfd):
     loader = Loader(samples(images=Fragile({4})), workers=1)
     for _ in range(3):
         assert sum(len(batch.samples) for batch in loader.once()) == COUNT
-    assert capfd.readouterr().err == "warning: 4.jpg: is damaged: left out\n"
+    assert capfd.readouterr().err == "warning: 4.jpg: is damaged: skipped\n"
 
 
 def test_a_broken_partner_is_replaced_by_the_image_itself():
