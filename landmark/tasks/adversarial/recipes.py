@@ -12,7 +12,7 @@ add_system(
         "Goodfellow et al., Generative Adversarial Nets, arXiv 1406.2661",
         2014,
         "generation",
-        what="generator and discriminator trained against each other",
+        what="a generator trained against a discriminator",
     )
 )
 
