@@ -164,7 +164,7 @@ def test_an_image_without_a_class_is_named(pets):
 def test_two_folders_for_one_split_are_refused(tmp_path):
     for split in ("train", "val", "valid"):
         fill(tmp_path / split, cats=[1], dogs=[2])
-    with pytest.raises(UserError, match="holds both val/ and valid/"):
+    with pytest.raises(UserError, match="contains both val/ and valid/"):
         file_splits(tmp_path)
 
 
