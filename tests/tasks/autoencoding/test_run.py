@@ -16,7 +16,7 @@ def test_an_autoencoder_learns_the_digits_of_numbers_from_0_to_1(autoencoder):
     assert last["loss"] < first["loss"] < 64 * 0.6932 + 20  # below a coin's toss for each pixel
     assert abs(last["loss"] - last["reconstruction"] - last["divergence"]) < 1e-6
     form = ImageForm.load(run.folder / "classes.json")
-    assert (form.mean, form.deviation) == ((0.0,), (1.0,))
+    assert (form.mean, form.std) == ((0.0,), (1.0,))
     assembly = assemble(load_config(run), run.folder, "cpu")
     batch = next(assembly.source.stream(Place()))[0]
     assert 0.0 <= batch.images.min() < 0.01

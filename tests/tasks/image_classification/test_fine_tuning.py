@@ -52,7 +52,7 @@ def test_it_takes_the_network_its_colours_and_all_weights_but_the_head(tune, dig
     assert (config.model.classes, old.model.classes) == (8, 10)
     assert (config.data.size, config.data.channels) == (28, 1)
     form, old_form = (ImageForm.load(r / FILE) for r in (run.folder, digits_run))
-    assert (form.mean, form.deviation) == (old_form.mean, old_form.deviation)
+    assert (form.mean, form.std) == (old_form.mean, old_form.std)
     assert form.names == tuple("01234567")
     begun, known = load_tensors(run.folder / "initial", MODEL), before(digits_run)
     assert begun.keys() == {name for name in known if not name.startswith("output.")}

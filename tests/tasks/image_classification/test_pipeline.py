@@ -35,7 +35,7 @@ def reference(digits_run, some):
     rows = []
     for path in some:
         image = Image.open(path).convert("L").resize((28, 28), Image.Resampling.BILINEAR)
-        rows.append((np.asarray(image) / 255 - form.mean[0]) / form.deviation[0])
+        rows.append((np.asarray(image) / 255 - form.mean[0]) / form.std[0])
     images = torch.tensor(np.stack(rows), dtype=torch.float32)[:, None]
     with torch.no_grad():
         return network.features(images), network(images)
