@@ -1,5 +1,6 @@
 """`landmark.train` and `landmark.load` as a Python user calls them; the types that they see."""
 
+import re
 import subprocess
 import sys
 import textwrap
@@ -74,6 +75,27 @@ def test_all_names_are_there_and_documented():
         assert found.__doc__, name
         assert name in (Path(__file__).parents[2] / "docs/python.md").read_text()
     assert torch.nn.Module in type(landmark.create("lenet5")).__mro__
+
+
+def test_the_examples_of_the_page_run(tmp_path, monkeypatch, tiny, own_data):
+    """Each block of docs/python.md after the other, with trainings cut to a few steps."""
+    train = landmark.train
+
+    def briefly(recipe, run=None, settings=(), **options):
+        if recipe == "translation":
+            settings = [s for s in tiny if not s.startswith("data.")] + ["data.valid_pairs=4"]
+        return train(recipe, run, settings, **options)
+
+    monkeypatch.setattr(landmark, "train", briefly, raising=False)
+    monkeypatch.chdir(tmp_path)
+    page = (Path(__file__).parents[2] / "docs/python.md").read_text()
+    names: dict[str, object] = {}
+    blocks = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    for block in blocks:
+        exec(block, names)
+    assert len(blocks) >= 8
+    assert (tmp_path / "maps.png").is_file()
+    assert (tmp_path / "runs/digits/export/onnx").is_dir()
 
 
 SCRIPT = """
