@@ -336,9 +336,8 @@ def measure_cost(options: argparse.Namespace) -> dict[str, Any]:
     print(
         f"{options.recipe}: {macs:,} MACs an image, {images:,} images, {macs * images:.1e} in all"
     )
-    print(
-        f"{speed:.3g} images a second (batches of {options.batch}): {days:.2g} days of one thread"
-    )
+    print(f"{speed:.3g} images a second (batches of {options.batch}): ", end="")
+    print(f"{float(f'{days:.2g}'):g} days of one thread")
     return {"macs": macs, "images": images, "images_per_second": speed, "days": days}
 
 
