@@ -35,6 +35,8 @@ class Seq2seqConfig:
     """What kind of network this is."""
     vocab_size: Annotated[int, Field(ge=4)] | None = None
     """Entries of the vocabulary; null takes the tokenizer's."""
+    source_vocab_size: Annotated[int, Field(ge=4)] | None = None
+    """Entries of the source's vocabulary, if it has one of its own (tokenizer.separate)."""
     cell: CellName = "lstm"
     """What a recurrent layer is made of."""
     embedding_size: Size = 256
@@ -99,7 +101,9 @@ class Seq2seq(TranslationModel):
         super().__init__()
         self.config = config
         width, narrow = config.hidden_size, config.embedding_size
-        self.add_vocabulary(config.vocab_size, narrow, config.tied)
+        self.add_vocabulary(
+            config.vocab_size, narrow, config.tied, source_size=config.source_vocab_size
+        )
         self.dropout = Dropout(config.dropout)
         self.encoder = Recurrent(
             config.cell,
