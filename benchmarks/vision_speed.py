@@ -51,7 +51,7 @@ def inference_step(system: str, question: dict[str, Any]) -> Step:
 
     from landmark.interop.torchvision import read_torchvision
     from landmark.models.vision import build_network
-    from landmark.tasks.image_classification.engine import OnnxEngine, TorchEngine
+    from landmark.tasks.image_classification.engine import OnnxImageEngine, TorchImageEngine
     from tests.interop.foreign_network import built
     from tests.torchvision_beside import torchvision
 
@@ -75,9 +75,9 @@ def inference_step(system: str, question: dict[str, Any]) -> Step:
                 save_classifier(network.eval(), found.config, Path(folder))
                 if system == INT8:
                     quantize_graph(Path(folder, GRAPH), IMAGES, [images.numpy()])
-                run = OnnxEngine(Path(folder)).scores
+                run = OnnxImageEngine(Path(folder)).scores
         else:
-            run = TorchEngine(network, compiled=system == COMPILED).scores
+            run = TorchImageEngine(network, compiled=system == COMPILED).scores
 
     def step() -> list[float]:
         scores: list[float] = run(images)[0, :5].tolist()

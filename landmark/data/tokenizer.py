@@ -34,17 +34,19 @@ class TokenizerConfig:
     """Byte-level BPE, which loses nothing; or a unigram model of SentencePiece, which folds spaces
     and signs that look alike."""
     vocab_size: Annotated[int, Field(ge=260)] = 8000
-    """Most entries of the vocabulary, or of each; small corpora may fill fewer."""
+    """Maximum vocabulary size (of each side, if separate); a small corpus may give fewer."""
     separate: bool = False
-    """A vocabulary for each side; false: one that both share."""
+    """Train a vocabulary for each side; false: one shared vocabulary."""
     file: str | None = None
-    """An existing tokenizer.json or SentencePiece model to use instead of training one."""
+    """Use this tokenizer.json or SentencePiece model instead of training one."""
     target_file: str | None = None
     """Another one for the target side: a vocabulary for each side."""
     extend: Annotated[int, Field(ge=0)] = 0
-    """New entries to learn from the data on top of an existing tokenizer's."""
+    """Number of new entries to learn from the data and add to the tokenizer given by `file`."""
     form: FormName = "plain"
-    """What is cut: the text as it stands, or as papers prepared it (moses-lowercase)."""
+    """Text preprocessing before subwords: plain (none) or moses-lowercase (Moses tokenization,
+    lowercase).
+    """
 
 
 class SubwordTokenizer:

@@ -15,11 +15,11 @@ class TranslationModel(nn.Module, ABC):
     """Source tokens and the target so far in; a hidden state for each next target token out."""
 
     config: Any
-    """Its settings; all kinds have vocab_size, max_length and dropout."""
+    """Its settings; every architecture has vocab_size, max_length and dropout."""
     source_embedding: nn.Embedding
     target_embedding: nn.Embedding
     output: nn.Linear
-    """From a hidden state to logits; without bias, unless a model asks for one."""
+    """The output layer: hidden state to logits, without bias unless a model has one."""
 
     def add_vocabulary(
         self,

@@ -23,13 +23,13 @@ class BatchConfig:
     """How samples are put together for one update."""
 
     tokens: Annotated[int, Field(ge=1)] = 4096
-    """Most tokens an update, counted on the longer side."""
+    """Maximum number of tokens per batch, counted on the longer side."""
     pool: Annotated[int, Field(ge=1)] = 50
-    """Batches' worth of shuffled pairs that are sorted by length together."""
+    """Number of batches of shuffled pairs to sort by length together (less padding)."""
     workers: Annotated[int, Field(ge=0)] = 0
-    """Extra processes that prepare batches."""
+    """Number of worker processes that load batches; 0: load in the main process."""
     bpe_dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0
-    """BPE-dropout: the probability that a merge is undone; `tokens` are counted before it."""
+    """BPE-dropout: probability of dropping a merge; `tokens` counts tokens without it."""
 
 
 class PairSamples:

@@ -41,7 +41,7 @@ def data_digest(config: ParallelTextConfig) -> str:
 
 
 @dataclass(frozen=True)
-class Part:
+class LanguageData:
     """Pairs into one language; `tag` is that language where a model has several."""
 
     tag: str
@@ -50,7 +50,7 @@ class Part:
 
 def training_parts(
     config: ParallelTextConfig, form: FormName, dropped: Counter[str], report: Report
-) -> Iterator[Part]:
+) -> Iterator[LanguageData]:
     """The training pairs, in order; what cleaning leaves out is counted in `dropped`."""
     if config.corpus == "embedded":
         pairs = iter(_embedded_pairs("train", config.train_pairs, config.corpus_seed))
@@ -65,20 +65,22 @@ def training_parts(
 
 
 def _with_extra(
-    parts: Iterator[Part], config: ParallelTextConfig, form: FormName, dropped: Counter[str]
-) -> Iterator[Part]:
+    parts: Iterator[LanguageData], config: ParallelTextConfig, form: FormName, dropped: Counter[str]
+) -> Iterator[LanguageData]:
     """The parts, to be read in their order, and behind them the extra pairs that are new."""
     seen: set[bytes] = set()
     for part in parts:
-        yield Part(part.tag, remember(part.pairs, seen))
+        yield LanguageData(part.tag, remember(part.pairs, seen))
     pairs = _cleaned(read_pairs(config.extra_source, config.extra_target), config, dropped)
     extra = _part(config, form, config.target_languages[0], pairs)
     new = leave_out(extra.pairs, seen, dropped)
     mark = f"{config.extra_mark} " if config.extra_mark else ""
-    yield Part(extra.tag, ((mark + source, target) for source, target in new))
+    yield LanguageData(extra.tag, ((mark + source, target) for source, target in new))
 
 
-def validation_parts(config: ParallelTextConfig, form: FormName, report: Report) -> Iterator[Part]:
+def validation_parts(
+    config: ParallelTextConfig, form: FormName, report: Report
+) -> Iterator[LanguageData]:
     """The pairs to validate on: drawn, read, or every n-th of the training files."""
     if config.corpus == "embedded":
         drawn = iter(_embedded_pairs("valid", config.valid_pairs, config.corpus_seed))
@@ -116,12 +118,14 @@ def _sides(config: ParallelTextConfig, split: str, report: Report) -> Iterator[S
         yield language, [str(path) for path in left], [str(path) for path in right]
 
 
-def _part(config: ParallelTextConfig, form: FormName, language: str, pairs: Iterator[Pair]) -> Part:
+def _part(
+    config: ParallelTextConfig, form: FormName, language: str, pairs: Iterator[Pair]
+) -> LanguageData:
     """Pairs in the model's form and direction."""
     source, target = TextForm(form, config.source_language), TextForm(form, language)
     read = ((source.read(left), target.read(right)) for left, right in pairs)
     turned = ((right, left) for left, right in read) if config.reverse else read
-    return Part(language if config.tags else "", turned)
+    return LanguageData(language if config.tags else "", turned)
 
 
 def _cleaned(
@@ -243,7 +247,7 @@ def _check_files(config: ParallelTextConfig) -> None:
 
 
 def _write(
-    parts: Iterator[Part],
+    parts: Iterator[LanguageData],
     tokenizer: SubwordTokenizer,
     folder: Path,
     max_length: int,

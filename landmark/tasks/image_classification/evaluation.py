@@ -8,7 +8,7 @@ from typing import Any
 from landmark.core.errors import UserError
 from landmark.data.images.store import Images
 from landmark.metrics.classification import ClassificationScores
-from landmark.metrics.understanding import Score
+from landmark.metrics.understanding import IntervalScore
 from landmark.tasks.card import Report
 from landmark.tasks.image_classification.options import EvaluateOptions
 from landmark.tasks.image_classification.pipeline import ClassificationPipeline
@@ -115,7 +115,7 @@ def _open_sets(
     return {name: pipeline.split(name, strict=strict, note=report) for name in names}
 
 
-def _percent(score: Score) -> str:
+def _percent(score: IntervalScore) -> str:
     assert score.low is not None
     assert score.high is not None
     return f"{100 * score.value:.2f} ({100 * score.low:.2f} – {100 * score.high:.2f})"

@@ -95,7 +95,7 @@ def _rounded(rows: Tensor) -> list[list[float]]:
 
 
 @dataclass(frozen=True)
-class Trial:
+class HeadScore:
     """How well one choice aligns."""
 
     choice: AttentionChoice
@@ -103,10 +103,10 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Trials(Result):
+class HeadScores(Result):
     """How well every layer and head aligns, at both steps."""
 
-    trials: tuple[Trial, ...]
+    trials: tuple[HeadScore, ...]
 
     def json(self) -> dict[str, Any]:
         winner = best(self.trials)
@@ -136,7 +136,7 @@ class Trials(Result):
         )
         return lines
 
-    def _row(self, layer: int, shifted: bool, winner: Trial) -> str:
+    def _row(self, layer: int, shifted: bool, winner: HeadScore) -> str:
         row = [t for t in self.trials if (t.choice.layer, t.choice.shifted) == (layer, shifted)]
         marked = [(t.score.error_rate, "*" if t is winner else " ") for t in row]
         return "".join(f"{f'{100 * rate:.1f}{mark}':>10}" for rate, mark in marked)
@@ -222,7 +222,7 @@ def _turned(pair: SentencePair) -> SentencePair:
     )
 
 
-def try_choices(pipeline: TranslationPipeline, pairs: Sequence[SentencePair]) -> list[Trial]:
+def try_choices(pipeline: TranslationPipeline, pairs: Sequence[SentencePair]) -> list[HeadScore]:
     """The alignment error rate of every layer, head and mean of heads, at both steps."""
     layers, heads = pipeline.model.attention_shape
     choices = [
@@ -244,12 +244,12 @@ def try_choices(pipeline: TranslationPipeline, pairs: Sequence[SentencePair]) ->
             links.append({(source, target) for target, source in enumerate(sources)})
     gold = [set(pair.alignment) for pair in pairs]
     return [
-        Trial(choice, score_alignments(links, gold))
+        HeadScore(choice, score_alignments(links, gold))
         for choice, links in zip(choices, found, strict=True)
     ]
 
 
-def best(trials: Sequence[Trial]) -> Trial:
+def best(trials: Sequence[HeadScore]) -> HeadScore:
     """The trial with the least alignment error."""
     return min(trials, key=lambda trial: trial.score.error_rate)
 
