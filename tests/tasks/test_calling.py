@@ -4,7 +4,7 @@ import pytest
 
 import landmark
 from landmark.core.errors import UserError
-from landmark.tasks.calling import call
+from landmark import call
 
 PAIRS = [("The dog sees a cat.", "Der Hund sieht eine Katze."), ("A bird sings.", "Ein Vogel.")]
 TEXTS = ["The dog sees a cat.", "A bird sings."]

@@ -25,7 +25,7 @@ class DataOptions:
     valid_source: tuple[Path, ...] = ()
     """Validation source sentences; default: hold out some of the training pairs."""
     valid_target: tuple[Path, ...] = ()
-    """Validation files: their translations."""
+    """Their translations, line by line."""
     extra_source: tuple[Path, ...] = ()
     """Additional training pairs, such as back-translations."""
     extra_target: tuple[Path, ...] = ()
