@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from landmark.layers.packing import Packing
-from landmark.layers.recurrent import Recurrent
+from landmark.layers.recurrent import RecurrentStack
 from landmark.layers.transformer import EncoderBlock
 from landmark.probes.anatomy import dissect
 
@@ -48,7 +48,7 @@ class Stack(nn.Module):
 
     def __init__(self, cell: str, width: int) -> None:
         super().__init__()
-        self.layers = Recurrent(cell, width, width, LAYERS)  # type: ignore[arg-type]
+        self.layers = RecurrentStack(cell, width, width, LAYERS)  # type: ignore[arg-type]
 
     def forward(self, x: Tensor, packing: Packing) -> Tensor:
         output: Tensor = self.layers(x, packing)[0]

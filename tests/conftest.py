@@ -18,7 +18,7 @@ LAUNCHING = {
         "engine/test_distributed", "engine/test_sharding", "engine/test_source",
         "engine/test_trainer",
         "examples/test_alexnet_two_devices", "faults/test_hosts", "faults/test_long_run",
-        "faults/test_numbers", "faults/test_processes", "racing/test_crew",
+        "faults/test_numbers", "faults/test_processes", "racing/test_worker_pool",
         "tasks/language_model/test_run", "tasks/masked_language_model/test_run",
         "tasks/understanding/test_run",
     )

@@ -97,6 +97,7 @@ list
 list --json
 show transformer-base
 show googlenet --json
+show resnet-50 --stages --json
 show --compare --json
 recipe transformer-embedded
 recipe lenet5-digits batches.size=7 --bare
@@ -113,6 +114,7 @@ race --problem cli_line:Line --methods sgd,adam --steps 6 --rates 0.1,0.4 --jobs
 race --problem cli_line:Line --methods sgd --steps 4 --rates 0.1 --seeds 1 --jobs 1 --run race2 --json
 race --problem cli_line:Line --methods sgd --steps 4 --rates 0.1 --seeds 1 --jobs 1 --run race2 --json --resume
 race race-logistic threads=1 data.corpus=digits --methods sgd,adam --steps 4 --rates 0.1 --seeds 1 --jobs 1 --json --run race3
+rate-finder lenet5-digits data.limit=100 threads=1 --updates 20 --figure rates.png --json
 translate runs/translation 'The dog sees a cat.' 'A bird sings.'
 translate runs/translation < two.txt
 translate runs/translation 'The dog sees a cat.' --json
@@ -166,6 +168,7 @@ evaluate runs/grades --json
 evaluate runs/digits
 evaluate runs/digits --json
 evaluate runs/digits --split valid --confusion confusion.png
+evaluate runs/digits --predictions predictions.csv --mistakes mistakes.png
 evaluate runs/images --file images --json --ten-crop
 evaluate runs/images --split valid --json
 evaluate runs/vit --split valid --json
@@ -205,6 +208,7 @@ predict runs/grades 'the old man' --json
 classify runs/images images/ant/0.png
 classify runs/images images/ant/0.png images/bee/1.png --json --top 2 --figure classified.png
 classify runs/images images/ant/0.png --ten-crop --device cpu
+classify runs/images images --csv classified.csv --top 2
 classify runs/digits images/ant/0.png --checkpoint 2
 classify runs/vit images/ant/0.png --json
 similar runs/images images/ant/0.png --among images
@@ -276,6 +280,8 @@ translate runs/own 'one 7' --engine onnx --json
 evaluate runs/own --source b.en --reference b.de --engine ctranslate2 --bootstrap 0 --json
 export runs/digits --to onnx
 classify runs/digits images/ant/0.png --engine onnx --json
+export runs/digits --to onnx --int8
+classify runs/digits images/ant/0.png --engine onnx-int8 --json
 export runs/own --to hf --output own-hf
 export runs/pieces --to hf --output pieces-hf
 export runs/bert --to hf --output bert-hf
@@ -351,6 +357,9 @@ translate runs/translation --beams 3
 show
 show nothing
 show alexnet --compare
+show transformer-base --stages
+rate-finder nothing
+rate-finder lenet5-digits --lowest 1 --highest 0.1
 recipe nothing
 recipe transformer-embedded model.width=3
 recipe transformer-embedded model.hidden_size=many
@@ -436,6 +445,7 @@ classify runs/images missing.png
 classify runs/images names.txt
 classify runs/images images/ant/0.png --top 0
 classify runs/images images/ant/0.png --figure c.txt
+classify runs/images images/ant/0.png --csv c.txt
 classify runs/images images/ant/0.png --engine onnx
 similar runs/images images/ant/0.png
 similar runs/images images/ant/0.png --among names.txt
@@ -510,7 +520,7 @@ def commands() -> dict[str, Any]:
     """Every command's arguments and options."""
     import typer
 
-    from landmark.cli.main import app
+    from landmark.cli.main import build_app
 
     found: dict[str, Any] = {}
 
@@ -523,7 +533,7 @@ def commands() -> dict[str, Any]:
         for name, inner in getattr(command, "commands", {}).items():
             walk(inner, f"{path} {name}")
 
-    walk(typer.main.get_command(app), "landmark")
+    walk(typer.main.get_command(build_app()), "landmark")
     return found
 
 

@@ -28,7 +28,9 @@ def application() -> Iterator[Any]:
     """The command; a training ends when its recipe is resolved with all settings."""
     load_catalog()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(training, "run_training", lambda name, run, given, *_: resolve(name, given))
+        patch.setattr(
+            training, "run_training", lambda name, run, given, *_, **__: resolve(name, given)
+        )
         yield typer.main.get_command(build_app())
 
 
@@ -89,6 +91,11 @@ def test_commands_in_running_text_exist(page, application):
             parse(application, words, partial=True)
         except Exception as error:
             raise AssertionError(f"{page.name}:{number}: {' '.join(words)}: {error}") from error
+
+
+def test_every_command_is_on_the_page_of_commands(application):
+    page = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+    assert application.commands.keys() - set(re.findall(r"`landmark ([\w-]+)", page)) == set()
 
 
 def test_a_stale_command_is_noticed(application):
@@ -196,7 +203,14 @@ def test_options_that_a_page_names_exist(page, application):
 
 
 OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*")
-FOREIGN_OPTIONS = {"--max-restarts", "--nproc-per-node", "--run-path", "--no-deps", "--help"}
+FOREIGN_OPTIONS = {
+    "--max-restarts",
+    "--nproc-per-node",
+    "--run-path",
+    "--no-deps",
+    "--help",
+    "--logdir",
+}
 
 
 def options(command: Any) -> set[str]:

@@ -203,8 +203,8 @@ def command(
     options = [flag.parameter() for flag in flags if not flag.positional]
     positional = [p for p in leading if _is_argument(p)]
     others = [p for p in leading if not _is_argument(p)]
-    first_ones = [p for p in others if _panel_of(p)]
-    last_ones = [p for p in others if not _panel_of(p)]
+    last_ones = [p for p in others if p.name == "as_json" and not _panel_of(p)]
+    first_ones = [p for p in others if p not in last_ones]
     parameters = [
         parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
         for parameter in (*positional, *arguments, *first_ones, *options, *last_ones)

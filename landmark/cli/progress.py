@@ -21,8 +21,8 @@ from rich.progress import Progress as Bar
 from rich.text import Text
 
 from landmark.cli.outputs import Printer
-from landmark.cli.tally import Tally
-from landmark.core.threads import Disturbance
+from landmark.cli.progress_bar import ProgressBar
+from landmark.core.threads import BusyCores
 from landmark.tasks.card import Report, Verb
 
 _QUIET_SECONDS = 5.0
@@ -59,9 +59,9 @@ def showing(verb: Verb | None = None, printer: Printer | None = None) -> Iterato
     A training inside it is shown from {"kind": "training"} to {"kind": "end"}.
     """
     downloads = Downloads()
-    tallies: dict[str, Tally] = {}
+    tallies: dict[str, ProgressBar] = {}
     training: Progress | None = None
-    disturbance = Disturbance()
+    disturbance = BusyCores()
 
     def report(record: Mapping[str, Any]) -> None:
         nonlocal training
@@ -78,7 +78,7 @@ def showing(verb: Verb | None = None, printer: Printer | None = None) -> Iterato
             unit = record.get("unit", "items")
             if unit not in tallies:
                 done = record.get("what", verb.done if verb else "done")
-                tallies[unit] = stack.enter_context(Tally(done, record["total"], unit=unit))
+                tallies[unit] = stack.enter_context(ProgressBar(done, record["total"], unit=unit))
             tallies[unit].advance_to(record["done"])
         elif record["kind"] == "piece":
             if printer:
@@ -96,7 +96,7 @@ class Progress:
     def __init__(self, max_steps: int, console: Console | None = None) -> None:
         self.speaks = os.environ.get("RANK", "0") == "0"
         self.console = console or Console(stderr=True, quiet=not self.speaks)
-        self.downloads, self.disturbance = Downloads(self.console), Disturbance()
+        self.downloads, self.disturbance = Downloads(self.console), BusyCores()
         self.max_steps = max_steps
         self.started = time.monotonic()
         self.first_step: int | None = None

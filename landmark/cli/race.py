@@ -16,7 +16,7 @@ from landmark.tasks.index import check_recipe
 
 if TYPE_CHECKING:
     from landmark.racing.entry import Entry
-    from landmark.racing.result import Result as RaceResult
+    from landmark.racing.result import RaceResult
 
 
 def build_race() -> Any:
@@ -31,7 +31,7 @@ def build_race() -> Any:
 
 
 @dataclass(frozen=True)
-class HeldRace(Result):
+class RaceOutcome(Result):
     """A race's result, and where its figure is."""
 
     result: "RaceResult"
@@ -65,7 +65,7 @@ def _race(given: dict[str, Any]) -> int:
             raise
     figure = folder / "race.png"
     save_race(result, figure)
-    printer.show(HeldRace(result, figure))
+    printer.show(RaceOutcome(result, figure))
     return 0
 
 
@@ -129,7 +129,7 @@ def _numbers(option: str, given: str | None) -> list[float] | None:
 
 
 class _Progress:
-    """A line for each leg on stderr; on a terminal, a bar below."""
+    """A line for each trial on stderr; on a terminal, a bar below."""
 
     def __init__(self) -> None:
         from rich.console import Console
@@ -141,14 +141,14 @@ class _Progress:
         self.console = Console(stderr=True)
         self.downloads = Downloads(self.console)
         self.bar = Bar(
-            TextColumn("legs"),
+            TextColumn("trials"),
             MofNCompleteColumn(),
             BarColumn(),
             TimeRemainingColumn(),
             console=self.console,
             disable=not self.console.is_terminal,
         )
-        self.task = self.bar.add_task("legs", total=None)
+        self.task = self.bar.add_task("trials", total=None)
 
     def __enter__(self) -> Self:
         self.bar.start()
@@ -161,7 +161,7 @@ class _Progress:
         self.downloads.report({"kind": "note", "text": text})
 
     def report(self, record: Mapping[str, Any]) -> None:
-        if record["kind"] != "leg":
+        if record["kind"] != "trial":
             self.downloads.report(record)
             return
         self.bar.update(self.task, total=record["total"], completed=record["done"])
@@ -169,5 +169,6 @@ class _Progress:
         if record["diverged_at"] is not None:
             how = f"diverged at update {record['diverged_at']}"
         self.note(
-            f"{record['done']}/{record['total']} {record['leg']}: {how}, {record['seconds']:.1f} s"
+            f"{record['done']}/{record['total']} {record['trial']}: {how}, "
+            f"{record['seconds']:.1f} s"
         )

@@ -7,7 +7,7 @@ from landmark.cli.flags import Flag, command, flags_of, parameter, read_options,
 from landmark.cli.options import JsonSwitch
 from landmark.cli.outputs import Printer
 from landmark.cli.training import data_overrides, task_of
-from landmark.tasks.card import CARDS, Written, resolve
+from landmark.tasks.card import CARDS, FilesWritten, resolve
 from landmark.tasks.rate_options import RateFinderOptions
 
 
@@ -45,4 +45,4 @@ def _find(given: dict[str, Any], known: Mapping[str, Flag]) -> None:
         save_picture(draw(test), options.figure)
     printer.show(test)
     if options.figure and not printer.as_json:
-        printer.show(Written(options.figure))
+        printer.show(FilesWritten(options.figure))

@@ -13,6 +13,7 @@ import typer
 from landmark.cli.completion import complete_recipe, complete_run
 from landmark.cli.flags import Flag, command, flags_of, read_options, refuse_unfit, union
 from landmark.cli.options import Threads
+from landmark.cli.verb_command import next_commands
 from landmark.core.errors import UserError
 from landmark.tasks.card import CARDS, Card, resolve
 from landmark.tasks.index import check_recipe, read_index
@@ -190,6 +191,8 @@ def run_training(
             return interruption.exit_code
     if progress.speaks:
         print(trained.folder)
+        if following := next_commands(config.task, trained.folder):
+            progress.note(f"next: {following}")
     return 0
 
 

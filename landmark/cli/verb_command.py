@@ -1,6 +1,7 @@
 """The commands that the tasks offer: one a verb, for whatever task a run is of."""
 
 import dataclasses
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -26,12 +27,12 @@ from landmark.tasks.card import (
     CARDS,
     Card,
     Failure,
+    FilesWritten,
     Item,
     Product,
     Record,
     Remark,
     Verb,
-    Written,
     resolve,
 )
 
@@ -125,10 +126,16 @@ _INPUTS = {
     "images": [_IMAGES, _STRICT],
     "nothing": [],
 }
+_WORDS = {
+    "texts": " TEXT",
+    "pairs": " --source FILE --target FILE",
+    "images": " IMAGE",
+    "nothing": "",
+}
 
 
 @dataclasses.dataclass(frozen=True)
-class Offer:
+class TaskVerb:
     """A verb of one task."""
 
     card: Card
@@ -161,18 +168,18 @@ def _field(product: Product) -> str:
     return product.flag.replace("-", "_")
 
 
-def offers() -> dict[str, list[Offer]]:
+def offers() -> dict[str, list[TaskVerb]]:
     """Every verb by name, with the tasks that have it."""
-    found: dict[str, list[Offer]] = {}
+    found: dict[str, list[TaskVerb]] = {}
     for card in CARDS.values():
         for name in card.verb_names():
             verb = card.verb(name)
             assert verb is not None
-            found.setdefault(name, []).append(Offer(card, verb))
+            found.setdefault(name, []).append(TaskVerb(card, verb))
     return found
 
 
-def build_verb(name: str, its: Sequence[Offer]) -> Any:
+def build_verb(name: str, its: Sequence[TaskVerb]) -> Any:
     """The command of a verb, with the union of its tasks' flags."""
     takes = {offer.verb.takes for offer in its}
     if len(takes) > 1:
@@ -198,13 +205,20 @@ def build_verb(name: str, its: Sequence[Offer]) -> Any:
     )
 
 
-def is_evaluation(its: Sequence[Offer]) -> bool:
+def is_evaluation(its: Sequence[TaskVerb]) -> bool:
     """Whether it is what every task is scored by."""
     return all(offer.verb is offer.card.evaluate for offer in its)
 
 
+def next_commands(task: str, folder: Path) -> str:
+    """What to type with a new run: its task's first verb, and what scores it."""
+    card, place = CARDS[task], shlex.quote(str(folder))
+    verbs = [*card.verbs[:1], *([card.evaluate] if card.evaluate else [])]
+    return "; ".join(f"landmark {v.name} {place}{_WORDS[v.takes]}" for v in verbs)
+
+
 def call_verb(
-    name: str, its: Sequence[Offer], known: Mapping[str, Flag], given: dict[str, Any]
+    name: str, its: Sequence[TaskVerb], known: Mapping[str, Flag], given: dict[str, Any]
 ) -> None:
     """Everything that can be refused is refused before weights, or even torch, are loaded."""
     folder: Path = given.pop("run")
@@ -227,7 +241,7 @@ def call_verb(
     call.perform()
 
 
-def open_for(name: str, its: Sequence[Offer], folder: Path) -> tuple[Any, Offer]:
+def open_for(name: str, its: Sequence[TaskVerb], folder: Path) -> tuple[Any, TaskVerb]:
     """The run, and what its task has under a verb's name."""
     from landmark.engine.run import Run
 
@@ -244,7 +258,7 @@ def open_for(name: str, its: Sequence[Offer], folder: Path) -> tuple[Any, Offer]
 class Call:
     """One use of a verb: from the items that come in to the records that go out."""
 
-    offer: Offer
+    offer: TaskVerb
     run: Any
     options: Any
     open_options: Any
@@ -319,7 +333,7 @@ class Call:
         self, pipeline: Any, printer: Printer, report: Any, grown: ResumableFile | None = None
     ) -> None:
         """Records as they come; each block is answered before the next is asked for."""
-        feed = Feed(self, pipeline, printer, report, grown)
+        feed = ItemReader(self, pipeline, printer, report, grown)
         answered = 0
         for record in self._records(pipeline, feed.blocks(), report):
             if isinstance(record, Failure):
@@ -340,7 +354,7 @@ class Call:
         self, pipeline: Any, products: Mapping[Product, Path], printer: Printer, report: Any
     ) -> None:
         """Files first: a reader of stdout who leaves early must not cost them."""
-        feed = Feed(self, pipeline, printer, report, None, keeps=True)
+        feed = ItemReader(self, pipeline, printer, report, None, keeps=True)
         records: list[Record] = []
         for record in self._records(pipeline, feed.blocks(), report):
             if isinstance(record, Failure):
@@ -354,7 +368,7 @@ class Call:
                 printer.show(record)
         if not printer.as_json:
             for path in products.values() if records else ():
-                printer.show(Written(path))
+                printer.show(FilesWritten(path))
         feed.conclude(len(records))
 
     def _origin(self, pipeline: Any, as_json: bool) -> dict[str, Any]:
@@ -377,7 +391,7 @@ class Call:
         }
 
 
-class Feed:
+class ItemReader:
     """Gives a verb its items block by block, and answers for those that cannot be read."""
 
     def __init__(

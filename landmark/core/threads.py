@@ -90,7 +90,7 @@ def _visible_cores() -> int:
     return os.cpu_count() or 1
 
 
-class Disturbance:
+class BusyCores:
     """Notices other processes on the cores that spinning threads need, and says so once."""
 
     def __init__(self, statistics: Path = _STATISTICS) -> None:

@@ -19,7 +19,7 @@ class Batch:
     index: int = dataclasses.field(default=0, kw_only=True)
     samples: tuple[int, ...] = dataclasses.field(default=(), kw_only=True)
     counts: bool = dataclasses.field(default=True, kw_only=True)
-    """False for a stand-in that keeps ranks in step when there is less data than ranks."""
+    """False for a dummy batch that keeps ranks in step when there is less data than ranks."""
 
     @property
     def origin(self) -> str:

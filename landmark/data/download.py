@@ -51,11 +51,11 @@ class PublicFile:
     name: str
     url: str
     sha256: str | None = None
-    """None where no digest is known: that of the first download is kept and compared."""
+    """Known digest; None: keep that of the first download and compare with it."""
     md5: str | None = None
-    """Where its home gives this and no SHA-256."""
+    """Known MD5 where the publisher gives no SHA-256."""
     unpacked: str | None = None
-    """SHA-256 of what a .gz holds: then a copy that was packed anew is as good as the original."""
+    """SHA-256 of the unpacked content of a .gz, so that a repacked copy is accepted."""
 
 
 @dataclass(frozen=True)

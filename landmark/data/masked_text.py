@@ -31,11 +31,11 @@ class MaskedTokenConfig:
     """What the model is trained for."""
 
     share: Annotated[float, Field(gt=0, lt=1)] = 0.15
-    """The share of tokens to guess."""
+    """Fraction of tokens to predict (BERT: 0.15)."""
     whole_words: bool = False
-    """Whether all pieces of a word are hidden together."""
+    """Whole-word masking: mask all pieces of a word together."""
     next_sentence: bool = True
-    """Whether texts are pairs of segments, and the model learns to tell if the second follows."""
+    """Train on pairs of segments with next-sentence prediction as well."""
 
 
 @settings
@@ -43,13 +43,13 @@ class MaskedBatchConfig:
     """How samples are put together for one update."""
 
     tokens: Annotated[int, Field(ge=1)] = 4096
-    """Most tokens an update."""
+    """Maximum number of tokens per batch."""
     pool: Annotated[int, Field(ge=1)] = 50
-    """Batches' worth of shuffled samples that are sorted by length together."""
+    """Number of batches of shuffled samples to sort by length together (less padding)."""
     short: Annotated[float, Field(ge=0, le=1)] = 0.1
-    """The share of samples that are made shorter than the model's length."""
+    """Fraction of samples that are shorter than the model's maximum length."""
     workers: Annotated[int, Field(ge=0)] = 0
-    """Extra processes that prepare batches."""
+    """Number of worker processes that load batches; 0: load in the main process."""
 
 
 class Hidden(NamedTuple):

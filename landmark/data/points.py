@@ -19,15 +19,15 @@ class GaussianConfig:
     """The distribution to imitate."""
 
     mean: float = 4.0
-    """Its mean."""
+    """Mean of the normal distribution."""
     deviation: Annotated[float, Field(gt=0)] = 1.25
-    """Its standard deviation."""
+    """Standard deviation of the normal distribution."""
     batch_size: Annotated[int, Field(ge=2)] = 256
-    """Points a batch."""
+    """Batch size in samples."""
     batches: Annotated[int, Field(ge=1)] = 100
-    """Batches an epoch."""
+    """Batches per epoch."""
     noise_size: Annotated[int, Field(ge=1)] = 4
-    """Numbers of noise that the generator makes a point from."""
+    """Dimension of the generator's noise input."""
 
 
 class GaussianSamples:

@@ -22,13 +22,13 @@ class SearchConfig:
     """How outputs are searched."""
 
     beam: Annotated[int, Field(ge=1)] = 4
-    """Hypotheses kept for each output; 1 is greedy."""
+    """Beam size; 1 is greedy search."""
     length_penalty: Annotated[float, Field(ge=0)] = 0.6
-    """alpha: 0 prefers short outputs, larger values longer ones."""
+    """Exponent of the length penalty: 0 prefers short outputs, larger values longer ones."""
     max_ratio: Annotated[float, Field(gt=0)] = 2.0
-    """Longest output: this many times the length of the input …"""
+    """Maximum output length as a multiple of the input length …"""
     max_extra: Annotated[int, Field(ge=1)] = 20
-    """… and this many more."""
+    """… plus this many tokens."""
 
     def max_length(self, input_length: int) -> int:
         """The most tokens (with </s>) to say for an input of that length."""

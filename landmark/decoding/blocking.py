@@ -17,9 +17,9 @@ class Blocking:
     """What may not be said."""
 
     no_repeat_ngram: int | None = None
-    """No run of this many tokens occurs twice."""
+    """No n-gram of this many tokens occurs twice."""
     min_length: int = 0
-    """The end token does not come before this many others."""
+    """Minimum number of tokens before the end token."""
 
     def apply(self, scores: Tensor, said: Tensor, length: int, end: int | None) -> Tensor:
         """Scores of next tokens (R, V), minus infinity for those that may not come.

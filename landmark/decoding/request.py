@@ -8,8 +8,8 @@ class Request:
     """One output to be said. What it is said about is in the state that the search starts from."""
 
     limit: int
-    """Most tokens to say, the end token included."""
+    """Maximum number of tokens, including the end token."""
     prefix: tuple[int, ...] = ()
-    """Tokens that the output must begin with."""
+    """Forced tokens at the start of the output."""
     phrases: tuple[tuple[int, ...], ...] = ()
-    """Runs of tokens that the output must hold, in any order."""
+    """Phrases (lists of tokens) that the output must contain, in any order."""

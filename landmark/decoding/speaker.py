@@ -30,9 +30,9 @@ class Hypothesis:
     tokens: tuple[int, ...]
     log_probability: float
     score: float
-    """The log-probability after the length penalty: what the search ranks by."""
+    """Log-probability after the length penalty; the search ranks by it."""
     ended: bool
-    """Whether </s> was said; if not, it was cut at its limit."""
+    """Whether it ends with </s>; otherwise it was truncated at the limit."""
 
 
 def penalize(length: int, alpha: float) -> float:

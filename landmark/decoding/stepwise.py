@@ -22,11 +22,11 @@ class SamplingConfig:
     """How to draw the next token."""
 
     temperature: Annotated[float, Field(gt=0)] = 1.0
-    """Below 1 sharpens the distribution, above 1 flattens it."""
+    """Sampling temperature: below 1 sharpens the distribution, above 1 flattens it."""
     top_k: Annotated[int, Field(ge=1)] | None = None
-    """Draw only from this many likeliest tokens."""
+    """Sample from the k most probable tokens only."""
     top_p: Annotated[float, Field(gt=0, le=1)] | None = None
-    """Draw only from the likeliest tokens that together have this probability."""
+    """Nucleus sampling: sample from the most probable tokens whose probabilities add up to p."""
 
 
 def choose_greedily(log_probabilities: Tensor, numbers: Tensor, step: int) -> Tensor:

@@ -28,7 +28,7 @@ class Assembly:
 
     objective: Objective
     optimizers: Mapping[str, ScheduledOptimizer]
-    """One a player."""
+    """One optimizer for each player."""
     source: Source
     validation: Loader | None = None
     evaluator: Evaluator | None = None

@@ -15,7 +15,7 @@ OVERFLOWS_IN_A_ROW = 50  # in fp16, before it is no longer a matter of finding t
 
 
 @dataclass
-class Usual:
+class LossStatistics:
     """The running mean and variance of a player's loss."""
 
     count: int = 0

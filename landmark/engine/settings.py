@@ -16,45 +16,51 @@ class TrainerConfig:
     """How long, how often, how carefully."""
 
     max_steps: Annotated[int, Field(ge=1)] = 100_000
-    """Updates in all."""
+    """Maximum number of training steps (updates)."""
     epochs: Annotated[float, Field(gt=0)] | None = None
-    """Passes over the data, unless max_steps ends it before; null: max_steps alone does."""
+    """Number of epochs; training ends earlier if max_steps is reached. null: max_steps alone."""
     accumulate: Annotated[int, Field(ge=1)] = 1
-    """Parts to compute each batch in: less memory, the same update but for dropout's draws."""
+    """Gradient accumulation steps: split each batch into this many parts to save memory. Only
+    dropout draws differently.
+    """
     clip_norm: Annotated[float, Field(gt=0)] | None = None
-    """Scale gradients down to this norm."""
+    """Gradient clipping: maximum norm of the gradients; null: off."""
     clip_value: Annotated[float, Field(gt=0)] | None = None
-    """Cut off each number of the gradients, scaled or not, that is larger than this."""
+    """Clip each gradient value to this absolute value; null: off."""
     precision: Precision = "fp32"
-    """fp32, or matrix products in bf16 or fp16."""
+    """Training precision: fp32, or mixed precision with matrix products in bf16 or fp16."""
     skip_nonfinite: Annotated[int, Field(ge=0)] = 0
-    """Leave out up to this many moves in a row whose loss or gradient is not finite, then stop."""
+    """Skip up to this many consecutive updates whose loss or gradient is NaN or infinite, then
+    stop.
+    """
     compile: bool = False
     """Compile the networks with torch.compile."""
     sharded: bool = False
-    """With several processes: shard weights, gradients and optimiser state over them (FSDP2)."""
+    """With several processes: shard weights, gradients and optimizer state (FSDP2)."""
     timeout: Annotated[float, Field(gt=0)] = 600.0
-    """With several processes: seconds to wait for one that does not answer."""
+    """With several processes: seconds to wait for another process before giving up."""
     log_every: Annotated[int, Field(ge=1)] = 50
-    """Steps between records in the log."""
+    """Number of steps between log records."""
     validate_every: Annotated[int, Field(ge=1)] = 500
-    """Steps between validations."""
+    """Number of steps between validations."""
     checkpoint_every: Annotated[int, Field(ge=1)] = 500
-    """Steps between checkpoints."""
+    """Number of steps between checkpoints."""
     keep_last: Annotated[int, Field(ge=1)] = 5
-    """Checkpoints to keep, beside the best."""
+    """Number of checkpoints to keep, in addition to the best."""
     monitor: str = "loss"
-    """The validation metric that `best` and early stopping go by."""
+    """Validation metric that selects the best checkpoint and drives early stopping."""
     higher_is_better: bool = False
-    """Which way the monitored metric improves."""
+    """Whether a higher value of the monitored metric is better."""
     patience: Annotated[int, Field(ge=1)] | None = None
-    """Stop after this many validations without improvement."""
+    """Early stopping: stop after this many validations without improvement; null: off."""
     ema_decay: Annotated[float, Field(gt=0, lt=1)] | None = None
-    """Keep an exponential moving average of the weights, for validation and use."""
+    """Decay of an exponential moving average of the weights, which is then validated and used;
+    null: off.
+    """
     ema_players: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
-    """The players whose weights are averaged, as [generator]; null: all."""
+    """Networks with a moving average when several are trained, as [generator]; null: all."""
     average_last: Annotated[int, Field(ge=0)] = 0
-    """At the end, average this many last checkpoints."""
+    """Checkpoint averaging: average this many last checkpoints at the end; 0: off."""
 
     @model_validator(mode="after")
     def _shards_go_with_it(self) -> "TrainerConfig":

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from landmark.data.loader import Place
-from landmark.engine.health import Usual
+from landmark.engine.health import LossStatistics
 
 
 @dataclass
@@ -18,16 +18,16 @@ class TrainingState:
     best_step: int = 0
     stale: int = 0
     costs: list[float] = field(default_factory=list)
-    """The monitored metric of every validation, lower is better: what a plateau is seen by."""
+    """The monitored metric at every validation, lower is better; the plateau schedule reads it."""
     validating: bool = False
-    """Whether the validation of this step was cut off, to be done when training goes on."""
+    """Whether the validation of this step was interrupted and is to be repeated on resume."""
     skipped: dict[str, int] = field(default_factory=dict)
-    """Each player's moves left out since its last one."""
-    usual: dict[str, Usual] = field(default_factory=dict)
-    """Each player's loss as it has been of late."""
+    """Consecutive updates skipped so far, for each player."""
+    usual: dict[str, LossStatistics] = field(default_factory=dict)
+    """Running mean of each player's loss."""
     seconds: float = 0.0
     window: dict[str, dict[str, float]] = field(default_factory=dict)
-    """Since the last record in the log: each player's sums."""
+    """Each player's sums since the last log record."""
     window_seconds: float = 0.0
 
     def record_move(
@@ -39,7 +39,7 @@ class TrainingState:
             window[name] = window.get(name, 0.0) + value
         window["gradient_norm"], window["rate"] = norm, rate
         self.skipped.pop(player, None)
-        usual, loss = self.usual.setdefault(player, Usual()), sums["loss"] / sums["weight"]
+        usual, loss = self.usual.setdefault(player, LossStatistics()), sums["loss"] / sums["weight"]
         expected = usual.mean if usual.is_spike(loss) else None
         usual.add(loss)
         return expected
@@ -93,6 +93,6 @@ class TrainingState:
         self.best_step, self.stale = facts["best_step"], facts["stale"]
         self.costs = list(facts.get("costs", ()))  # older checkpoints have none
         self.validating, self.skipped = facts["validating"], facts["skipped"]
-        self.usual = {player: Usual(**usual) for player, usual in facts["usual"].items()}
+        self.usual = {player: LossStatistics(**usual) for player, usual in facts["usual"].items()}
         self.seconds = facts["seconds"]
         self.window, self.window_seconds = facts["window"], facts["window_seconds"]

@@ -21,7 +21,7 @@ from landmark.engine import distributed, health, sharding
 from landmark.engine.assembly import Assembly
 from landmark.engine.evaluator import evaluate
 from landmark.engine.interruption import InterruptedTraining
-from landmark.engine.repetition import Repetition, check_repeatable, check_turn
+from landmark.engine.loss_closure import LossClosure, check_repeatable, check_turn
 from landmark.engine.settings import TrainerConfig
 from landmark.engine.state import TrainingState
 from landmark.optim.averaging import moving_average
@@ -157,7 +157,7 @@ class Trainer:
             for gradient in gradients:
                 gradient.clamp_(-limit, limit)
         rate = optimizer.set_rate(step, self.state.costs)
-        closure = [Repetition(optimizer, turns, sums)] if optimizer.evaluates_again else []
+        closure = [LossClosure(optimizer, turns, sums)] if optimizer.evaluates_again else []
         self.scaler.step(optimizer.torch, *closure)
         self.scaler.update()
         sharding.scatter(self.objective.players.values())

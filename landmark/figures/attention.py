@@ -31,17 +31,17 @@ class Options(OpenOptions):
     run: Annotated[Path, Positional("RUN")]
     """The run directory."""
     text: Annotated[str, Positional("TEXT")] = LECTURE
-    """What the model reads."""
+    """Input text."""
     layer: int | None = None
-    """From 1; default: all."""
+    """Layer, from 1; default: all."""
     head: int | None = None
-    """From 1; default: all."""
+    """Head, from 1; default: all."""
     token: str | None = None
-    """What this one looks at, head by head; layer: the last, if not given."""
+    """Show the attention of this token only, per head. layer: the last, if not given."""
     words: bool = False
-    """Between words in place of tokens."""
+    """Merge subwords into words."""
     output: Path = Path("attention.png")
-    """The figure: .png, .svg, .pdf, or .html to look around in."""
+    """Output file: .png, .svg, .pdf, or .html (interactive)."""
 
 
 @dataclass(frozen=True)

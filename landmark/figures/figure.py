@@ -35,7 +35,7 @@ _EXTRAS = {PAGE: "page", FILM: "film"}
 
 
 @dataclass(frozen=True)
-class Drawn:
+class FigureResult:
     """A figure that was made: its numbers, and where its picture is."""
 
     name: str
@@ -55,7 +55,7 @@ class Drawn:
 
 def make_figure(
     name: str, module: Any, options: Any, report: Report = lambda record: None
-) -> Drawn:
+) -> FigureResult:
     """Compute, save the picture (whole or not at all), and give the numbers.
 
     A record may have `warnings`.
@@ -66,10 +66,10 @@ def make_figure(
     if options.output is not None:
         save(module, record, options.output)
     warnings = tuple(getattr(record, "warnings", ()))
-    return Drawn(name, record, options.output, module.table(record), warnings)
+    return FigureResult(name, record, options.output, module.table(record), warnings)
 
 
-def figure(name: str, report: Report = lambda record: None, **options: Any) -> Drawn:
+def figure(name: str, report: Report = lambda record: None, **options: Any) -> FigureResult:
     """Draw a figure as `landmark figure NAME` does; its numbers, and where the picture is.
 
     Options are those of the command: `run`, `image`, `text`, …, and `output`, the file.

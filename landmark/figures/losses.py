@@ -36,11 +36,11 @@ class Options:
     runs: Annotated[tuple[Path, ...], Positional("RUN...")]
     """Run directories."""
     by: Measure = "step"
-    """What to draw against."""
+    """Quantity on the x axis."""
     log: bool = False
-    """Both axes logarithmic: a power law is a line."""
+    """Logarithmic axes (a power law is a straight line)."""
     output: Path = Path("losses.png")
-    """The figure."""
+    """Output file."""
 
 
 @dataclass(frozen=True)

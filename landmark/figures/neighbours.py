@@ -26,14 +26,14 @@ class Options(OpenOptions):
     run: Annotated[Path, Positional("RUN")]
     """The run directory."""
     words: Annotated[tuple[str, ...], Positional("WORD...")]
-    """Words to look around."""
+    """Words to show the neighbours of."""
     count: Annotated[int, Field(ge=1, le=50)] = 8
-    """Neighbours of each."""
+    """Number of neighbours of each word."""
     output: Path = Path("neighbours.png")
-    """The figure."""
+    """Output file."""
 
 
-class Place(NamedTuple):
+class PlottedWord(NamedTuple):
     """A word in the plane in which the embeddings differ most."""
 
     name: str
@@ -66,7 +66,7 @@ class Neighbourhood:
 
     title: str
     words: list[WordNeighbours]
-    places: list[Place]
+    places: list[PlottedWord]
     shares: tuple[float, float]
     """Of the variance, along each axis."""
 
@@ -109,7 +109,7 @@ def _search(reader: "Reader", words: Sequence[str], count: int) -> list[WordNeig
 
 def _place(
     reader: "Reader", found: Sequence[WordNeighbours]
-) -> tuple[list[Place], tuple[float, float]]:
+) -> tuple[list[PlottedWord], tuple[float, float]]:
     import torch
 
     from landmark.probes.neighbour import principal_plane
@@ -129,7 +129,7 @@ def _place(
         given += [True] + [False] * len(fresh)
     plane, shares = principal_plane(torch.stack(vectors))
     places = [
-        Place(name, x, y, group, is_given)
+        PlottedWord(name, x, y, group, is_given)
         for name, (x, y), group, is_given in zip(names, plane.tolist(), groups, given, strict=True)
     ]
     return places, shares

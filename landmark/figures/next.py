@@ -58,14 +58,14 @@ class Options(OpenOptions):
     run: Annotated[Path, Positional("RUN")]
     """The run directory."""
     text: Annotated[str, Positional("TEXT")]
-    """What the model reads."""
+    """Input text."""
     top: Annotated[int, Field(ge=1, le=50)] = 5
-    """How many of the likeliest."""
+    """Number of most probable tokens to show."""
     output: Path | None = None
-    """A figure too: .png, .svg, .pdf or .html."""
+    """Output file: .png, .svg, .pdf or .html."""
 
 
-class Row(NamedTuple):
+class PredictedToken(NamedTuple):
     """A place of a text, with tokens as they read."""
 
     token: str | None
@@ -79,13 +79,13 @@ class Row(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Predictions:
+class NextTokenPredictions:
     """A row for each place of a text after its opening."""
 
     title: str
     opening: str
     """The text's beginning that nothing is expected of."""
-    rows: list[Row]
+    rows: list[PredictedToken]
 
     @property
     def mean_surprisal(self) -> float | None:
@@ -100,7 +100,7 @@ class Predictions:
         }
 
 
-def compute(options: Options, report: Report) -> Predictions:
+def compute(options: Options, report: Report) -> NextTokenPredictions:
     """The likeliest tokens at each place, and the probability of what came."""
     from landmark.figures.text_reader import open_reader
     from landmark.probes.prediction import predict_next
@@ -120,15 +120,19 @@ def compute(options: Options, report: Report) -> Predictions:
         expected = [(reader.entry(number), share) for number, share in found.expected]
         came = found.arrival
         if came is None:
-            rows.append(Row(None, None, None, None, expected))
+            rows.append(PredictedToken(None, None, None, None, expected))
         else:
             token = reading.pieces[place + 1]
-            rows.append(Row(token, came.probability, came.rank, came.surprisal, expected))
+            rows.append(
+                PredictedToken(token, came.probability, came.rank, came.surprisal, expected)
+            )
     opening = "" if reading.opening else reading.pieces[0]
-    return Predictions(f"{options.run.name or options.run}: what comes next", opening, rows)
+    return NextTokenPredictions(
+        f"{options.run.name or options.run}: what comes next", opening, rows
+    )
 
 
-def draw(record: Predictions) -> "Figure":
+def draw(record: NextTokenPredictions) -> "Figure":
     """A column a place: the surprisal, and the likeliest tokens; what came is framed."""
     from matplotlib.figure import Figure
 
@@ -165,7 +169,7 @@ def draw(record: Predictions) -> "Figure":
     return figure
 
 
-def _write(axes: "Axes", rows: Sequence[Row]) -> None:
+def _write(axes: "Axes", rows: Sequence[PredictedToken]) -> None:
     from matplotlib.patches import Rectangle
 
     for x, row in enumerate(rows):
@@ -187,7 +191,7 @@ def _write(axes: "Axes", rows: Sequence[Row]) -> None:
             )
 
 
-def page(record: Predictions) -> str:
+def page(record: NextTokenPredictions) -> str:
     """The text in colours of surprise, and a table; without scripts."""
     came = [row for row in record.rows if row.token is not None]
     top = len(record.rows[0].expected)
@@ -199,7 +203,7 @@ def page(record: Predictions) -> str:
     )
 
 
-def _word(row: Row) -> str:
+def _word(row: PredictedToken) -> str:
     """A token of the text in its colour, with what was expected as a hint."""
     strength = min(1.0, (row.surprisal or 0.0) / _DARKEST)
     hint = ", ".join(f"{readable(name)} {share:.1%}" for name, share in row.expected)
@@ -207,7 +211,7 @@ def _word(row: Row) -> str:
     return f'<span style="{style}" title="{escape(hint)}">{escape(row.token or "")}</span>'
 
 
-def _line(row: Row) -> str:
+def _line(row: PredictedToken) -> str:
     cells = [
         f'<td class="token">{escape(readable(row.token)) if row.token is not None else "?"}</td>',
         f"<td>{'' if row.probability is None else f'{row.probability:.2%}'}</td>",
@@ -223,7 +227,7 @@ def _line(row: Row) -> str:
     return f"<tr>{''.join(cells)}</tr>"
 
 
-def table(record: Predictions) -> list[str]:
+def table(record: NextTokenPredictions) -> list[str]:
     """A line a place: what came, with its probability, rank and surprisal; what was expected."""
     rows, top = record.rows, len(record.rows[0].expected)
     names = [[readable(name) for name, _ in row.expected] for row in rows]

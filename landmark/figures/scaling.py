@@ -34,13 +34,13 @@ class Options:
     runs: Annotated[tuple[Path, ...], Positional("RUN...")]
     """Runs of GPTs of several sizes."""
     output: Path = Path("scaling.png")
-    """The figure."""
+    """Output file."""
     seed: int = 1
-    """Another seed, another estimate of the spread."""
+    """Random seed of the bootstrap."""
 
 
 @dataclass(frozen=True)
-class Rung:
+class SizedRun:
     """A run of a ladder of sizes."""
 
     name: str
@@ -65,7 +65,7 @@ class Rung:
 class Scaling:
     """A ladder from its smallest run to its largest, and its laws."""
 
-    rungs: tuple[Rung, ...]
+    rungs: tuple[SizedRun, ...]
     tokens: float
     """As many as all runs have trained on, where sizes are compared."""
     losses: tuple[float, ...]
@@ -95,7 +95,7 @@ def compute(options: Options, report: Report) -> Scaling:
     return fit_ladder(read_ladder(name_runs(options.runs)), options.seed)
 
 
-def read_ladder(runs: Mapping[str, Path]) -> list[Rung]:
+def read_ladder(runs: Mapping[str, Path]) -> list[SizedRun]:
     """The runs of a ladder; they must differ in nothing but their network and its training."""
     from landmark.engine.run import Run
     from landmark.tasks.training import load_config
@@ -127,7 +127,7 @@ def _check_alike(configs: Mapping[str, Any]) -> None:
                 raise UserError(f"{other}: has another {key} than {first}: losses do not compare")
 
 
-def _read(name: str, run: "Run", config: Any) -> Rung:
+def _read(name: str, run: "Run", config: Any) -> SizedRun:
     import torch
 
     from landmark.engine.run import training_minutes
@@ -144,7 +144,7 @@ def _read(name: str, run: "Run", config: Any) -> Rung:
         for key, parameter in network.named_parameters()
         if not key.startswith(("embedding.", "position."))
     )
-    return Rung(
+    return SizedRun(
         name,
         parameters,
         tuple(point["tokens"] for point in points),
@@ -153,7 +153,7 @@ def _read(name: str, run: "Run", config: Any) -> Rung:
     )
 
 
-def fit_ladder(rungs: Sequence[Rung], seed: int = 1) -> Scaling:
+def fit_ladder(rungs: Sequence[SizedRun], seed: int = 1) -> Scaling:
     """Fit both laws."""
     from landmark.metrics.power_law import fit_power_law
 

@@ -41,15 +41,15 @@ class Family:
     variants: Mapping[str, ImageNetworkConfig]
     """Those of ours that it has, too."""
     names: Callable[[ImageNetwork], Names]
-    """What the tensors of a network of ours are called there."""
+    """Tensor names there, by ours."""
     first: str
-    """Their layer that reads the image."""
+    """Name of the first convolution there."""
     head: str
-    """Their layer that says the classes."""
+    """Name of the classifier layer there."""
     scaled: int = 256
-    """Pixels of an image's shorter side, before its middle is taken."""
+    """Pixels of an image's shorter side before the centre crop."""
     colours: tuple[Colours, Colours] = IMAGENET
-    """The mean and deviation that images are normalised by."""
+    """Mean and standard deviation for normalisation."""
     adapt: Callable[[ImageNetworkConfig, State], ImageNetworkConfig] = _as_it_is
     """What else of the shape the file decides."""
 

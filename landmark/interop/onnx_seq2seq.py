@@ -31,7 +31,7 @@ _FIRST = {1: "batch"}
 _STATE = {1: "rows"}
 
 
-class EncoderGraph(nn.Module):
+class Seq2seqEncoderGraph(nn.Module):
     """Source tokens to what the decoder looks at and starts from."""
 
     def __init__(self, model: Seq2seq) -> None:
@@ -68,7 +68,7 @@ class EncoderGraph(nn.Module):
         return [part.reshape(shape).transpose(1, 2) for part in (prepared, values)]
 
 
-class DecoderGraph(nn.Module):
+class Seq2seqDecoderGraph(nn.Module):
     """The newest tokens and the state before them to the logits of the next ones."""
 
     def __init__(self, model: Seq2seq) -> None:
@@ -121,7 +121,7 @@ def _library_layers(model: Seq2seq) -> nn.Module:
 def save_seq2seq_onnx(model: Seq2seq, folder: Path) -> None:
     """Write encoder.onnx and decoder.onnx into a folder that is there."""
     library("onnx")
-    encoder, decoder = EncoderGraph(model).eval(), DecoderGraph(model).eval()
+    encoder, decoder = Seq2seqEncoderGraph(model).eval(), Seq2seqDecoderGraph(model).eval()
     source = torch.zeros((2, 5), dtype=torch.int64)
     visible = torch.arange(5) < torch.tensor([[5], [3]])
     keys, values, *first = encoder(source, visible)

@@ -52,11 +52,11 @@ class PublishedWeights:
 
     name: str
     resize: int
-    """Pixels of an image's shorter side, before its middle is taken."""
+    """Pixels of an image's shorter side before the centre crop."""
     image_size: int
-    """Pixels a side of the middle."""
+    """Size of the centre crop in pixels."""
     digest: str
-    """What the SHA-256 of the file begins with."""
+    """First characters of the file's SHA-256."""
 
     @property
     def interpolation(self) -> Interpolation:

@@ -46,7 +46,7 @@ class AlignmentMemory:
         return AlignmentMemory(self.keys[:count], self.values[:count], self.bias[:count])
 
 
-class Alignment(nn.Module):
+class AttentionOutput(nn.Module):
     """A distribution over each sentence's source positions, and the mean of values under it.
 
     `hidden_size` is the inner width of additive and MLP scores, and the width of projections.

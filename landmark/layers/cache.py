@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 
-class Lineage:
+class BeamAncestry:
     """Which of a sentence's cached tokens each of its K beams descends from.
 
     The beams of a sentence put their tokens into one shared cache, K a step, and never move them:
@@ -39,8 +39,8 @@ class Lineage:
 class KeyValueCache:
     """The self-attention memory of one layer for R rows of at most L tokens.
 
-    With a lineage, a row is a sentence and a step adds one token for each of its beams. With a
-    veil, rows began with texts of unequal length, and what stands behind a shorter one is hidden.
+    With an ancestry, a row is a sentence and a step adds one token for each of its beams. With a
+    gap mask, rows began with texts of unequal length, and the gap after a shorter one is hidden.
     """
 
     def __init__(
@@ -50,11 +50,11 @@ class KeyValueCache:
         max_length: int,
         head_size: int,
         like: Tensor,
-        lineage: Lineage | None = None,
-        veil: "Veil | None" = None,
+        ancestry: BeamAncestry | None = None,
+        gap_mask: "GapMask | None" = None,
     ):
-        self.lineage, self.veil = lineage, veil
-        self.beams = 1 if lineage is None else lineage.beams
+        self.ancestry, self.gap_mask = ancestry, gap_mask
+        self.beams = 1 if ancestry is None else ancestry.beams
         shape = (rows, num_heads, max_length * self.beams, head_size)
         lower = torch.is_autocast_enabled(like.device.type)  # what the projections give there
         dtype = torch.get_autocast_dtype(like.device.type) if lower else like.dtype
@@ -74,9 +74,9 @@ class KeyValueCache:
     @property
     def bias(self) -> Tensor | None:
         """What to add to scores: -inf for tokens that are not a row's own."""
-        if self.lineage is not None:
-            return self.lineage.bias
-        return None if self.veil is None else self.veil.bias(self.length)
+        if self.ancestry is not None:
+            return self.ancestry.bias
+        return None if self.gap_mask is None else self.gap_mask.bias(self.length)
 
     def select(self, rows: Tensor) -> None:
         """Keep these rows in this order (a row may repeat); only those that move are copied."""
@@ -91,7 +91,7 @@ class KeyValueCache:
         self.rows = len(rows)
 
 
-class Veil:
+class GapMask:
     """Hides the gap between a shorter text and the tokens that go on from it; for all layers."""
 
     def __init__(self, lengths: Tensor, longest: int, max_length: int, like: Tensor) -> None:

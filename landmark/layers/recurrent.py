@@ -26,7 +26,7 @@ KERNELS: dict[str, Kernel] = {
 }
 
 
-class Recurrent(nn.Module):
+class RecurrentStack(nn.Module):
     """Layers of cells, each reading the outputs of the one below. L layers, E directions.
 
     A state's parts are (L * E, B, H): layer by layer, in each first forward, then backward.

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from landmark.core.errors import UserError
-from landmark.metrics.understanding import Score
+from landmark.metrics.understanding import IntervalScore
 
 TOP = 5
 """How many guesses ImageNet's contest allowed."""
@@ -27,12 +27,12 @@ class ClassScore:
     name: str
     images: int
     precision: float
-    """The share of what was called so that is."""
+    """TP / (TP + FP)"""
     recall: float
-    """The share of what is so that was called so."""
+    """TP / (TP + FN)"""
     f1: float
     mistaken_for: str = ""
-    """The class that it was most often taken for; empty: for none."""
+    """Class that it is most often confused with; empty: none."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class ClassificationScores:
     """All scores on one set of images."""
 
     images: int
-    scores: tuple[Score, ...]
+    scores: tuple[IntervalScore, ...]
     classes: tuple[ClassScore, ...]
     confusion: NDArray[np.int64]  # (K, K) [class, guess]
 
@@ -95,8 +95,8 @@ def _class_score(number: int, confusion: NDArray[np.int64], names: Sequence[str]
     )
 
 
-def _share(name: str, right: int, count: int) -> Score:
-    return Score(name, right / count, *wilson(right, count))
+def _share(name: str, right: int, count: int) -> IntervalScore:
+    return IntervalScore(name, right / count, *wilson(right, count))
 
 
 def wilson(right: int, count: int) -> tuple[float, float]:

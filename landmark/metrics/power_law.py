@@ -45,7 +45,7 @@ class Fit:
     exponent_interval: tuple[float, float]
     floor_interval: tuple[float, float]
     error: float
-    """The typical error of a point, relative to it."""
+    """Typical relative error of a point."""
     points: int
 
 

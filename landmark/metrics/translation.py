@@ -41,9 +41,9 @@ class Score:
     value: float
     signature: str
     mean: float | None = None
-    """Of the resampled sets …"""
+    """Mean over the bootstrap resamples …"""
     interval: float | None = None
-    """… of which 95 % lie within so much of it."""
+    """… and half the width of their 95 % interval."""
     parts: BleuParts | None = None
 
 
@@ -66,7 +66,7 @@ class Comparison:
     signature: str
     values: tuple[float, ...]
     p_values: tuple[float | None, ...]
-    """How often chance alone would give so large a difference; None for the first system."""
+    """p-value of the difference to the first system; None for the first system."""
 
 
 def score_translations(

@@ -27,7 +27,7 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 @dataclass(frozen=True)
-class Score:
+class IntervalScore:
     """A number, and between which two 95 % of resampled sets lie."""
 
     name: str
@@ -38,7 +38,7 @@ class Score:
 
 def score_classes(
     guesses: Sequence[int], labels: Sequence[int], count: int, resamples: int = RESAMPLES
-) -> list[Score]:
+) -> list[IntervalScore]:
     """Accuracy, F1 and Matthews' correlation of classes 0 … count - 1."""
     guess, label = np.asarray(guesses, np.int64), np.asarray(labels, np.int64)
     cells = np.zeros((len(label), count * count))
@@ -75,7 +75,7 @@ def _confusion(cells: Numbers) -> dict[str, Numbers]:
 
 def score_numbers(
     guesses: Sequence[float], labels: Sequence[float], resamples: int = RESAMPLES
-) -> list[Score]:
+) -> list[IntervalScore]:
     """Pearson's correlation, and Spearman's of the ranks."""
     x, y = np.asarray(guesses, np.float64), np.asarray(labels, np.float64)
     return [
@@ -120,7 +120,7 @@ def score_tags(
     guesses: Sequence[Sequence[str]],
     labels: Sequence[Sequence[str]],
     resamples: int = RESAMPLES,
-) -> list[Score]:
+) -> list[IntervalScore]:
     """The share of words tagged right and, where tags mark spans, the F1 of those."""
     pairs = list(zip(guesses, labels, strict=True))
     right = [[sum(a == b for a, b in zip(g, r, strict=True)), len(r)] for g, r in pairs]
@@ -167,7 +167,7 @@ def tag_spans(tags: Sequence[str]) -> Iterator[tuple[str, int, int]]:
 
 def score_answers(
     guesses: Sequence[str], answers: Sequence[Sequence[str]], resamples: int = RESAMPLES
-) -> list[Score]:
+) -> list[IntervalScore]:
     """Exact match and F1 as SQuAD's: of each question, that with the likest right answer."""
     rows = []
     for guess, rights in zip(guesses, answers, strict=True):
@@ -195,7 +195,9 @@ def _words(answer: str) -> list[str]:
     return _ARTICLES.sub(" ", answer.lower().translate(_PUNCTUATION)).split()
 
 
-def score_mean(name: str, values: Sequence[float] | Numbers, resamples: int = RESAMPLES) -> Score:
+def score_mean(
+    name: str, values: Sequence[float] | Numbers, resamples: int = RESAMPLES
+) -> IntervalScore:
     """The mean of a number that each example has, as a loss."""
     rows = np.stack((np.asarray(values, np.float64), np.ones(len(values))), 1)
     return resampled(name, rows, lambda sums: sums[:, 0] / sums[:, 1], resamples)
@@ -203,7 +205,7 @@ def score_mean(name: str, values: Sequence[float] | Numbers, resamples: int = RE
 
 def score_deviation(
     name: str, values: Sequence[float] | Numbers, resamples: int = RESAMPLES
-) -> Score:
+) -> IntervalScore:
     """The standard deviation of a number that each example has."""
     x = np.asarray(values, np.float64)
     centred = x - x.mean()
@@ -217,13 +219,15 @@ def _deviation(sums: Numbers) -> Numbers:
     return found
 
 
-def resampled(name: str, rows: Numbers, formula: Formula, resamples: int = RESAMPLES) -> Score:
+def resampled(
+    name: str, rows: Numbers, formula: Formula, resamples: int = RESAMPLES
+) -> IntervalScore:
     """A score that is a formula of sums over examples, with its interval. rows: (N, C)"""
     if not len(rows):
         raise UserError("there are no examples to score")
     value = float(formula(rows.sum(0)[None])[0])
     if resamples < 2:
-        return Score(name, value)
+        return IntervalScore(name, value)
     random, count = np.random.default_rng(_SEED), len(rows)
     together = max(1, _TOGETHER // count)
     drawn: list[float] = []
@@ -232,7 +236,7 @@ def resampled(name: str, rows: Numbers, formula: Formula, resamples: int = RESAM
         times = random.multinomial(count, np.full(count, 1 / count), size=number)
         drawn += formula(times @ rows).tolist()
     low, high = np.percentile(drawn, (2.5, 97.5))
-    return Score(name, value, float(low), float(high))
+    return IntervalScore(name, value, float(low), float(high))
 
 
 def _ratio(above: Numbers, below: Numbers) -> Numbers:

@@ -24,13 +24,13 @@ class AutoencoderConfig:
     """The shape of an autoencoder."""
 
     channels: Size = 1
-    """Of an image: 3 for colour, 1 for grey."""
+    """Image channels: 3 for colour, 1 for greyscale."""
     image_size: Size = 28
-    """Pixels a side."""
+    """Image height and width in pixels."""
     hidden_size: Size = 500
-    """Units of the encoder's and of the decoder's hidden layer, with softplus."""
+    """Units in the hidden layer (softplus) of the encoder and of the decoder."""
     latent_size: Size = 50
-    """Numbers of a code."""
+    """Dimension of the latent space."""
 
 
 class VariationalAutoencoder(nn.Module):

@@ -20,13 +20,13 @@ class BagOfWordsConfig:
     """The shape of the regression."""
 
     vocab_size: Annotated[int, Field(ge=1)] = 10_000
-    """How many words are known, the most frequent ones."""
+    """Vocabulary size: the most frequent words."""
     classes: Annotated[int, Field(ge=2)] = 2
-    """How many kinds of text are told apart."""
+    """Number of classes."""
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.5
-    """Share of a text's words dropped in training."""
+    """Probability of dropping a word of a text in training."""
     sparse: bool = False
-    """Gradients for the words of a batch alone: for sgd, momentum, nesterov and adagrad."""
+    """Sparse gradients, for the words of a batch only; for sgd, momentum, nesterov and adagrad."""
 
 
 class BagOfWords(nn.Module):

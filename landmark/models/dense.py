@@ -27,19 +27,19 @@ class DenseConfig(ImageNetworkConfig):
     """The shape of a dense network."""
 
     architecture: Literal["dense"] = "dense"
-    """What kind of network this is."""
+    """Network architecture."""
     classes: Annotated[int, Field(ge=2)] = 10
-    """How many kinds of image are told apart."""
+    """Number of classes."""
     channels: Size = 1
-    """Of an image: 3 for colour, 1 for grey."""
+    """Image channels: 3 for colour, 1 for greyscale."""
     image_size: Size = 28
-    """Pixels a side."""
+    """Image height and width in pixels."""
     widths: tuple[Size, ...] = (1000, 1000)
-    """Units of each hidden layer, with ReLU; none: logistic regression."""
+    """Units in each hidden layer (ReLU); [] is logistic regression."""
     dropout: Share = 0.0
-    """Share of the hidden units dropped."""
+    """Dropout probability in the hidden layers."""
     input_dropout: Share = 0.0
-    """Share of the pixels dropped."""
+    """Dropout probability on the input pixels."""
 
 
 VARIANTS: dict[str, DenseConfig] = {

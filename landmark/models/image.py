@@ -14,20 +14,20 @@ class ImageNetworkConfig:
     """What goes in and what comes out; each network's configuration adds its own shape."""
 
     classes: Annotated[int, Field(ge=2)] = 1000
-    """How many kinds of image are told apart."""
+    """Number of classes."""
     channels: Annotated[int, Field(ge=1)] = 3
-    """Of an image: 3 for colour, 1 for grey."""
+    """Image channels: 3 for colour, 1 for greyscale."""
     image_size: Annotated[int, Field(ge=1)] = 224
-    """Pixels a side."""
+    """Image height and width in pixels."""
 
 
 class ImageNetwork(nn.Module):
     """Images (B, C, H, W) to a score for each class (B, K), by way of features (B, F)."""
 
     head: str
-    """The name of the last layer: what a new set of classes replaces."""
+    """Name of the last layer, which is replaced for new classes."""
     auxiliary_weight: ClassVar[float] = 0.0
-    """How much the loss of each auxiliary head counts."""
+    """Weight of the loss of each auxiliary classifier."""
 
     @abstractmethod
     def features(self, images: Tensor) -> Tensor:

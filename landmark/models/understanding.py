@@ -31,7 +31,7 @@ def build_body(config: BodyConfig) -> nn.Module:
     return GPT(config) if isinstance(config, GPTConfig) else RecurrentLanguageModel(config)
 
 
-class Understander(nn.Module):
+class UnderstandingModel(nn.Module):
     """Tokens in, hidden states out, and from them what the task asks for.
 
     N tokens in S sequences of B examples, K outputs.

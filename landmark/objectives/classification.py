@@ -26,10 +26,11 @@ class ClassificationConfig:
     """What is learnt."""
 
     label_smoothing: Annotated[float, Field(ge=0, lt=1)] = 0.0
-    """Share of a class's probability to spread over all of them."""
+    """Label smoothing factor."""
     class_weights: tuple[float, ...] | str | None = None
-    """How much the images of each class count: balanced (a rare class as much as a frequent one) or
-    a list, in the order of the classes' names; null: all alike."""
+    """Weight of each class in the loss: balanced (inversely proportional to its frequency) or a
+    list in the order of the class names; null: 1 each.
+    """
 
     @model_validator(mode="after")
     def _weights_are_positive(self) -> "ClassificationConfig":

@@ -20,11 +20,13 @@ class TranslationConfig:
     """What the model is trained for."""
 
     label_smoothing: Annotated[float, Field(ge=0, lt=1)] = 0.1
-    """Share of the target probability spread over the whole vocabulary."""
+    """Label smoothing factor (paper: 0.1)."""
     own_words: Annotated[float, Field(ge=0, le=1)] = 0.0
-    """Scheduled sampling: in the end, so large a share of target inputs is the model's own."""
+    """Scheduled sampling: final fraction of decoder inputs that are the model's own predictions;
+    0: off.
+    """
     own_words_steps: Annotated[int, Field(ge=1)] = 1
-    """Steps over which that share grows from nothing in a straight line."""
+    """Scheduled sampling: steps over which that fraction increases linearly from 0."""
 
 
 class TranslationObjective(Objective):

@@ -25,7 +25,7 @@ from landmark.metrics.understanding import (
     has_spans,
     moment_correlation,
 )
-from landmark.models.understanding import Understander
+from landmark.models.understanding import UnderstandingModel
 
 _MOST_CLASSES = 20  # of which a confusion matrix is kept while validating
 LONGEST_ANSWER = 30
@@ -37,15 +37,17 @@ class UnderstandingConfig:
     """What is learnt."""
 
     auxiliary: Annotated[float, Field(ge=0)] = 0.0
-    """Weight of the next-token loss beside the task's (GPT's lambda); only for language models."""
+    """Weight of an auxiliary language modelling loss (GPT's lambda); language models only."""
     label_smoothing: Annotated[float, Field(ge=0, lt=1)] = 0.0
-    """Share of a class's probability to spread over all of them."""
+    """Label smoothing factor."""
 
 
 class UnderstandingObjective(Objective):
     """One player, one turn a batch; losses are summed over examples (tagging: words)."""
 
-    def __init__(self, model: Understander, config: UnderstandingConfig, labels: Labels) -> None:
+    def __init__(
+        self, model: UnderstandingModel, config: UnderstandingConfig, labels: Labels
+    ) -> None:
         self.model, self.config, self.labels = model, config, labels
         self.players = {"model": model}
         self.unit = "words" if labels.kind == "tagging" else "examples"

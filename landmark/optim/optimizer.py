@@ -53,31 +53,39 @@ class OptimizerConfig:
     """How gradients become steps."""
 
     name: MethodName = "adam"
-    """The method."""
+    """Optimizer."""
     betas: tuple[_Decay, _Decay] = (0.9, 0.999)
-    """adam, adamw, adamax, amsgrad, muon: decay of the first and second moments."""
+    """adam, adamw, adamax, amsgrad, muon: decay rates of the running averages of the gradient and
+    its square.
+    """
     epsilon: Annotated[float, Field(gt=0)] = 1e-8
-    """adam, adamw, adamax, amsgrad, muon: what keeps the division finite."""
+    """adam, adamw, adamax, amsgrad, muon: term added to the denominator for numerical stability."""
     bias_correction: bool = True
-    """adam, adamw, amsgrad, muon: make up for moments that start at zero; false shows why."""
+    """adam, adamw, amsgrad, muon: Adam's bias correction of the moment estimates."""
     momentum: _Decay = 0.0
-    """sgd, muon: momentum. The methods named after it take 0.9 for 0, muon takes 0.95."""
+    """sgd, muon: momentum factor. 0 means 0.9 for momentum, averaged-momentum and nesterov, 0.95
+    for muon.
+    """
     nesterov: bool = False
-    """sgd: look ahead along the momentum (Sutskever et al. 2013)."""
+    """sgd: use Nesterov momentum (Sutskever et al. 2013)."""
     square_decay: _Decay | None = None
-    """rmsprop, adadelta: decay of the mean of squares; null: as published, 0.9 and 0.95."""
+    """rmsprop, adadelta: decay rate of the running average of squared gradients; null: the
+    published value, 0.9 or 0.95.
+    """
     square_epsilon: Annotated[float, Field(gt=0)] | None = None
-    """adagrad, rmsprop, adadelta: what keeps the division finite; null: 1e-10, 1e-8, 1e-6."""
+    """adagrad, rmsprop, adadelta: term added to the denominator for numerical stability; null:
+    1e-10, 1e-8, 1e-6.
+    """
     centered: bool = False
-    """rmsprop: divide by the variance's root and not by the mean square's."""
+    """rmsprop: centered version, which normalises by an estimate of the gradient's variance."""
     weight_decay: Annotated[float, Field(ge=0)] = 0.0
-    """Pull towards zero (adamw, muon: decoupled)."""
+    """Weight decay (decoupled for adamw and muon)."""
     decay: Literal["all", "matrices"] = "all"
-    """What is pulled: all, or matrices and not biases and norms."""
+    """Parameters that weight decay applies to: all, or only matrices (no biases, no norms)."""
     iterations: Annotated[int, Field(ge=1)] = 10
-    """lbfgs: on each batch, each with a line search."""
+    """lbfgs: iterations per batch, each with a line search."""
     written_out: bool = False
-    """Step through our own lines and not through torch's kernels: slower, to read and compare."""
+    """Use Landmark's own readable implementation instead of torch's kernels (slower)."""
 
     @model_validator(mode="after")
     def _looks_ahead_with_momentum(self) -> "OptimizerConfig":

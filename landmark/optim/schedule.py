@@ -21,27 +21,30 @@ class ScheduleConfig:
     name: Literal["noam", "inverse-sqrt", "cosine", "one-cycle", "step", "plateau", "constant"] = (
         "noam"
     )
-    """The Transformer's; the same shape by its peak; cosine to zero at the last step; one cycle up
-    and down, as torch's OneCycleLR; divided at milestones; divided when validation stops improving,
-    as torch's ReduceLROnPlateau; constant."""
+    """Learning rate schedule: noam (the Transformer's), inverse-sqrt (the same, scaled by its
+    peak), cosine (decay to the last step), one-cycle (as torch's OneCycleLR), step (decay at
+    milestones), plateau (as torch's ReduceLROnPlateau) or constant.
+    """
     rate: Annotated[float, Field(gt=0)] = 1.0
-    """noam: a factor (the paper: 1). Others: the peak learning rate."""
+    """Peak learning rate. noam: a factor instead (paper: 1)."""
     warmup_steps: Annotated[int, Field(ge=0)] = 4000
-    """Steps of linear growth at the beginning."""
+    """Linear warmup steps."""
     floor: Annotated[float, Field(ge=0, le=1)] = 0.0
-    """cosine: the share of the peak to end at; plateau: the least share to go down to."""
+    """Minimum learning rate as a fraction of the peak: at the end of cosine, lower limit of
+    plateau.
+    """
     milestones: tuple[Annotated[float, Field(gt=0, lt=1)], ...] = (0.5, 0.75)
-    """step: the shares of the training after which the rate is multiplied by `factor`."""
+    """step: fractions of the training after which the learning rate is multiplied by `factor`."""
     factor: Annotated[float, Field(gt=0, le=1)] = 0.1
-    """step: what the rate is multiplied by at each milestone; plateau: at each reduction."""
+    """step, plateau: factor that the learning rate is multiplied by."""
     patience: Annotated[int, Field(ge=0)] = 10
-    """plateau: validations without improvement of trainer.monitor before the rate is reduced."""
+    """plateau: validations without improvement of trainer.monitor before a reduction."""
     threshold: Annotated[float, Field(ge=0, lt=1)] = 1e-4
-    """plateau: a smaller relative improvement counts as none."""
+    """plateau: minimum relative change that counts as an improvement."""
     cooldown: Annotated[int, Field(ge=0)] = 0
-    """plateau: validations after a reduction that do not count."""
+    """plateau: validations to wait after a reduction before counting again."""
     rising: Annotated[float, Field(gt=0, lt=1)] = 0.3
-    """one-cycle: the share of the training in which the rate rises."""
+    """one-cycle: fraction of the training in which the learning rate increases."""
 
 
 def build_schedule(

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from landmark.layers.alignment import Alignment
+from landmark.layers.alignment import AttentionOutput
 from landmark.layers.attention import MultiHeadAttention
 from landmark.layers.cell import Cell
 from landmark.layers.dropout import Dropout
@@ -84,7 +84,7 @@ def dissect(
 
 def _is_row(name: str, child: nn.Module, module: nn.Module) -> bool:
     """Attention is one row; of everything else, the innermost modules that compute."""
-    kinds = (MultiHeadAttention, Alignment)
+    kinds = (MultiHeadAttention, AttentionOutput)
     parts = name.split(".")
     around = [module.get_submodule(".".join(parts[:depth])) for depth in range(1, len(parts))]
     if any(isinstance(outer, kinds) for outer in around):

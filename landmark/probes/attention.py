@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from landmark.data.batch import TranslationBatch
-from landmark.layers.alignment import Alignment
+from landmark.layers.alignment import AttentionOutput
 from landmark.layers.attention import MultiHeadAttention
 from landmark.layers.packing import Packing
 from landmark.models.translation import TranslationModel
@@ -22,7 +22,7 @@ def observed_attention(model: nn.Module) -> Iterator[dict[str, list[Tensor]]]:
     def note(name: str, weights: Tensor) -> None:
         seen.setdefault(name, []).append(weights)
 
-    kinds = (MultiHeadAttention, Alignment)
+    kinds = (MultiHeadAttention, AttentionOutput)
     modules = {name: module for name, module in model.named_modules() if isinstance(module, kinds)}
     for name, module in modules.items():
         module.observer = partial(note, name)

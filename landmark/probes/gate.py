@@ -52,7 +52,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Search:
+class CellSearch:
     """What a search for cells found."""
 
     findings: tuple[Finding, ...]
@@ -214,7 +214,7 @@ def correlate(properties: Tensor, pieces: Iterable[Tensor]) -> Tensor:
 
 def find_cells(
     model: RecurrentLanguageModel, tokens: Tensor, properties: Mapping[str, Tensor]
-) -> Search:
+) -> CellSearch:
     """For each property, the unit that correlates most; see Search. tokens, properties: (T,)"""
     if len(tokens) < LEAST_TOKENS:
         raise UserError(
@@ -237,7 +237,7 @@ def find_cells(
         judged = correlate(values[start:, place, None], [activities[:, place, None]])
         at = float(chosen_at[place, index]), float(judged)
         findings.append(Finding(name, layer + 1, unit + 1, *at, activities[:, place]))
-    return Search(tuple(findings), missing, start)
+    return CellSearch(tuple(findings), missing, start)
 
 
 def _why_missing(values: Tensor, start: int) -> str:

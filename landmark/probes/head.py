@@ -23,9 +23,9 @@ class HeadHabit:
     to_itself: float
     to_previous: float
     to_first: float
-    """Shares of the attention."""
+    """Fraction of the attention on the first token."""
     entropy: float
-    """How spread it is, in bits."""
+    """Entropy of the attention in bits."""
 
 
 def join_words(

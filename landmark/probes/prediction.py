@@ -12,7 +12,7 @@ from landmark.models.recurrent.language_model import RecurrentLanguageModel
 
 
 @dataclass(frozen=True)
-class Arrival:
+class ActualToken:
     """The token that really came."""
 
     token: int
@@ -24,17 +24,17 @@ class Arrival:
 
 
 @dataclass(frozen=True)
-class Prediction:
+class NextTokenPrediction:
     """What a model expects at a place, the likeliest first."""
 
     expected: tuple[tuple[int, float], ...]
     """Tokens and their probabilities."""
-    arrival: Arrival | None
+    arrival: ActualToken | None
     """None where the text has ended."""
 
 
 @torch.inference_mode()
-def predict_next(model: Any, tokens: Tensor, top: int) -> list[Prediction]:
+def predict_next(model: Any, tokens: Tensor, top: int) -> list[NextTokenPrediction]:
     """The `top` likeliest tokens after each token of a text. (T,) -> T predictions"""
     if isinstance(model, RecurrentLanguageModel):
         hidden, _ = model(tokens[None], model.begin(1))
@@ -48,11 +48,11 @@ def predict_next(model: Any, tokens: Tensor, top: int) -> list[Prediction]:
         arrived = None
         if place + 1 < len(tokens):
             arrived = _arrival(int(tokens[place + 1]), believed[place])
-        predictions.append(Prediction(expected, arrived))
+        predictions.append(NextTokenPrediction(expected, arrived))
     return predictions
 
 
-def _arrival(token: int, believed: Tensor) -> Arrival:
+def _arrival(token: int, believed: Tensor) -> ActualToken:
     gained = float(believed[token])
     better = int((believed > believed[token]).sum())
-    return Arrival(token, math.exp(gained), better + 1, -gained / math.log(2))
+    return ActualToken(token, math.exp(gained), better + 1, -gained / math.log(2))

@@ -9,7 +9,7 @@ from landmark.core.errors import UserError
 from landmark.core.registry import nearest
 from landmark.engine.settings import TrainerConfig
 from landmark.optim.optimizer import OptimizerConfig
-from landmark.racing.races import RACES, USUAL_RATES, Race, Racer
+from landmark.racing.races import RACES, USUAL_RATES, Competitor, Race
 from landmark.racing.user_problem import ProblemRun
 from landmark.tasks.task import RunConfig
 from landmark.tasks.training import resolve
@@ -18,7 +18,9 @@ SHORT_STEPS = 200
 """Updates of a training where no race says how many: --steps names another number."""
 _DECADES = (0.1, 1.0, 10.0, 100.0)
 """The search where nobody knows which rates are usual: shares of each method's usual one."""
-_LINE_SEARCH = Racer("lbfgs", ("optimizer.name=lbfgs", "optimizer.iterations=10"), 1.0, pace=12)
+_LINE_SEARCH = Competitor(
+    "lbfgs", ("optimizer.name=lbfgs", "optimizer.iterations=10"), 1.0, pace=12
+)
 _SET_BY_THE_RACE = {
     "seed": "--seeds says how many",
     "optimizer.name": "--methods names them",
@@ -90,7 +92,7 @@ def _usual_race(name: str, own: OptimizerConfig) -> Race:
         "decay": own.decay,
     }
     racers = tuple(
-        Racer(
+        Competitor(
             method,
             (f"optimizer={json.dumps({'name': method, **settings})}",),
             rate,
@@ -101,7 +103,7 @@ def _usual_race(name: str, own: OptimizerConfig) -> Race:
     return Race(name, "", SHORT_STEPS, SHORT_STEPS, racers)
 
 
-def choose_racers(race: Race, methods: Sequence[str] | None) -> list[Racer]:
+def choose_racers(race: Race, methods: Sequence[str] | None) -> list[Competitor]:
     """Those of the race that are named, in that order; all if none is."""
     known = {racer.name: racer for racer in race.racers}
     if not methods:

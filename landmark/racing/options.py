@@ -13,26 +13,26 @@ class RaceOptions:
     """Which problem is raced, by which optimisers, and for how long."""
 
     recipe: Annotated[str | None, Positional("RECIPE")] = None
-    """race-logistic, race-mlp, … (`landmark list`), or any."""
+    """race-logistic, race-mlp, … (`landmark list`), or any other recipe."""
     overrides: Annotated[tuple[str, ...], Positional("OVERRIDES")] = ()
     """Settings to change, as model.dropout=0.2."""
     problem: str | None = None
     """Your own problem, as my_module:factory; see docs/race.md."""
     methods: str | None = None
-    """Only these, as adam,sgd; default: all of the race."""
+    """Optimizers to compare, as adam,sgd; default: all of the race."""
     rates: str | None = None
-    """Try these, as 1e-3,1e-2; default: four a method."""
+    """Learning rates to try, as 1e-3,1e-2; default: four per optimizer."""
     seeds: Annotated[int, Field(ge=1)] = 3
-    """Trainings at the chosen rate."""
+    """Number of training runs with different seeds at the best learning rate."""
     steps: Annotated[int | None, Field(ge=1)] = None
-    """Updates of a training."""
+    """Training steps per run."""
     full: bool = False
-    """As long as the paper's."""
+    """Train as long as the paper."""
     run: Path | None = None
-    """Where the race goes; by default races/RECIPE."""
+    """Output directory; default: races/RECIPE."""
     resume: bool = False
-    """Go on; what has finished is not repeated."""
+    """Continue an interrupted race; finished runs are not repeated."""
     jobs: Annotated[int | None, Field(ge=1)] = None
-    """Trainings side by side; default: one a core."""
+    """Number of runs in parallel; default: one per core."""
     threads: Annotated[int, Field(ge=1)] = 1
-    """CPU threads of each training; figures are bit-equal only at the same number."""
+    """CPU threads of each run; results are bit-identical only with the same number."""

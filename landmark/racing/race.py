@@ -2,8 +2,8 @@
 
 races/NAME/
   entry.json        which race this is
-  problem/          its configuration and the prepared data that all legs share
-  legs/adam/rate-0.001/seed-1/{recipe.yaml, log.jsonl}
+  problem/          its configuration and the prepared data that all trials share
+  trials/adam/rate-0.001/seed-1/{recipe.yaml, log.jsonl}
   race.json         what came out (landmark.racing.result)
   race.png          the same as a figure
 """
@@ -19,21 +19,21 @@ from landmark.core.runtime import environment
 from landmark.core.storage import make_folder, replace_durably
 from landmark.engine.run import LOCK, Run
 from landmark.engine.trainer import Report
-from landmark.racing.crew import run_legs
 from landmark.racing.entry import Entry, choose_racers
-from landmark.racing.leg import Leg, prepare_problem
-from landmark.racing.races import Racer
+from landmark.racing.races import Competitor
 from landmark.racing.result import (
     RESULT,
     Curve,
-    Finish,
-    Result,
-    Standing,
+    OptimizerResult,
+    RaceResult,
+    TrialResult,
     read_curve,
     read_finish,
 )
+from landmark.racing.trial import Trial, prepare_problem
+from landmark.racing.worker_pool import run_trials
 
-ENTRY, PROBLEM, LEGS = "entry.json", "problem", "legs"
+ENTRY, PROBLEM, TRIALS = "entry.json", "problem", "trials"
 SEEDS = 3
 
 
@@ -48,10 +48,10 @@ def hold_race(
     threads: int = 1,
     resume: bool = False,
     report: Report = lambda record: None,
-) -> Result:
+) -> RaceResult:
     """Train the problem with every method, at four rates each, and at the best with all seeds.
 
-    `rates` are tried for every method in place of its own four. With more than one job, legs run
+    `rates` are tried for every method in place of its own four. With more than one job, trials run
     in processes of their own.
     """
     racers = choose_racers(entry.race, methods)
@@ -67,10 +67,10 @@ def hold_race(
             _leave(made)
             raise
         replace_durably(place / ENTRY, json.dumps({"race": entry.name}).encode())
-        program = Program(entry, racers, rates, seeds, place, report)
+        program = TrialSchedule(entry, racers, rates, seeds, place, report)
         program.check()
-        run_legs(program.next_leg, program.finished, jobs, threads)
-        result = Result(
+        run_trials(program.next_trial, program.finished, jobs, threads)
+        result = RaceResult(
             entry.name,
             entry.race.figure,
             entry.steps,
@@ -123,13 +123,13 @@ def _leave(made: Sequence[Path]) -> None:
         folder.rmdir()
 
 
-class Program:
-    """Which leg is next: all rates first, then, as a method's rate is known, its other seeds."""
+class TrialSchedule:
+    """Which trial is next: all rates first, then, as a method's rate is known, its other seeds."""
 
     def __init__(
         self,
         entry: Entry,
-        racers: Sequence[Racer],
+        racers: Sequence[Competitor],
         rates: Sequence[float] | None,
         seeds: int,
         folder: Path,
@@ -140,71 +140,71 @@ class Program:
         first = entry.config.seed
         self.search = {
             racer.name: [
-                self.leg(racer, rate, first)
+                self.trial(racer, rate, first)
                 for rate in (sorted(set(rates)) if rates else racer.rates)
             ]
             for racer in racers
         }
-        self.waiting = deque(leg for legs in self.search.values() for leg in legs)
-        self.repeats: dict[str, list[Leg]] = {}
-        self.ends: dict[Leg, Finish] = {}
+        self.waiting = deque(trial for trials in self.search.values() for trial in trials)
+        self.repeats: dict[str, list[Trial]] = {}
+        self.ends: dict[Trial, TrialResult] = {}
         self.total = len(self.waiting) + len(racers) * (seeds - 1)
 
-    def leg(self, racer: Racer, rate: float, seed: int) -> Leg:
+    def trial(self, racer: Competitor, rate: float, seed: int) -> Trial:
         """One training, in its place."""
-        folder = self.folder / LEGS / racer.name / f"rate-{rate:g}" / f"seed-{seed}"
+        folder = self.folder / TRIALS / racer.name / f"rate-{rate:g}" / f"seed-{seed}"
         settings = self.entry.race.overrides(racer, rate, seed, self.entry.steps)
         problem = str(self.folder / PROBLEM)
-        return Leg(racer.name, rate, seed, str(folder), problem, tuple(settings))
+        return Trial(racer.name, rate, seed, str(folder), problem, tuple(settings))
 
     def check(self) -> None:
         """Every method's settings, and what an earlier race left, before the first step."""
-        for leg in self.waiting:
-            leg.config()
-            leg.check()
+        for trial in self.waiting:
+            trial.config()
+            trial.check()
 
-    def next_leg(self) -> Leg | None:
+    def next_trial(self) -> Trial | None:
         """The next that is not finished; None while there is none."""
         while self.waiting:
-            leg = self.waiting.popleft()
-            if not leg.is_finished():
-                return leg
-            self.finished(leg)
+            trial = self.waiting.popleft()
+            if not trial.is_finished():
+                return trial
+            self.finished(trial)
         return None
 
-    def finished(self, leg: Leg) -> None:
+    def finished(self, trial: Trial) -> None:
         """Take note of a result; the last of a search decides with which rate to go on."""
-        self.ends[leg] = end = read_finish(leg)
+        self.ends[trial] = end = read_finish(trial)
         self.report(
             {
-                "kind": "leg",
+                "kind": "trial",
                 "done": len(self.ends),
                 "total": self.total,
-                "leg": leg.name,
+                "trial": trial.name,
                 "loss": end.loss,
                 "seconds": end.seconds,
                 "diverged_at": end.diverged_at,
             }
         )
-        searched, name = self.search[leg.method], leg.method
+        searched, name = self.search[trial.method], trial.method
         if name not in self.repeats and all(other in self.ends for other in searched):
             best = min(searched, key=lambda other: (self.ends[other].loss, other.rate))
             seeds = range(best.seed + 1, best.seed + self.seeds)
-            again = [self.leg(self.racers[name], best.rate, seed) for seed in seeds]
+            again = [self.trial(self.racers[name], best.rate, seed) for seed in seeds]
             self.repeats[name] = [best, *again]
             self.waiting.extend(again)
 
-    def standing(self, racer: Racer) -> Standing:
-        """All that is known of a method whose legs have finished."""
+    def standing(self, racer: Competitor) -> OptimizerResult:
+        """All that is known of a method whose trials have finished."""
         searched, repeated = self.search[racer.name], self.repeats[racer.name]
         train = read_curve(repeated, "train")
-        return Standing(
+        return OptimizerResult(
             racer.name,
             repeated[0].rate,
             repeated[0].config().trainer.max_steps,
             racer.pace,
-            [self.ends[leg] for leg in searched],
-            [self.ends[leg] for leg in repeated],
+            [self.ends[trial] for trial in searched],
+            [self.ends[trial] for trial in repeated],
             train or _nothing(),
             read_curve(repeated, "valid"),
         )

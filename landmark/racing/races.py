@@ -13,7 +13,7 @@ _RECORDS, _VALIDATIONS = 50, 10  # of one training
 
 
 @dataclass(frozen=True)
-class Racer:
+class Competitor:
     """A method that takes part."""
 
     name: str
@@ -43,11 +43,11 @@ class Race:
     """Updates of a short race: about ten seconds a training on one core."""
     full_steps: int
     """Updates of a race as long as the paper's."""
-    racers: tuple[Racer, ...]
+    racers: tuple[Competitor, ...]
     short: tuple[str, ...] = ()
     """What of the recipe is smaller in a short race, as dotted overrides."""
 
-    def overrides(self, racer: Racer, rate: float, seed: int, steps: int) -> list[str]:
+    def overrides(self, racer: Competitor, rate: float, seed: int, steps: int) -> list[str]:
         """All that turns the problem into one training of this race, `steps` updates long."""
         own = max(1, round(steps / racer.pace))
         return [
@@ -82,10 +82,10 @@ _FALLING = 10.0
 """Where rates fall as 1 / sqrt(t), they begin so many times higher."""
 
 
-def _racers(scale: float = 1.0, **factors: float) -> tuple[Racer, ...]:
+def _racers(scale: float = 1.0, **factors: float) -> tuple[Competitor, ...]:
     """All methods, each at so many times its usual rate, or at its own factor of that."""
     return tuple(
-        Racer(
+        Competitor(
             name,
             (f"optimizer.name={name}",),
             float(f"{rate * scale * factors.get(name, 1.0):.6g}"),
@@ -94,7 +94,7 @@ def _racers(scale: float = 1.0, **factors: float) -> tuple[Racer, ...]:
     )
 
 
-def _on_words() -> tuple[Racer, ...]:
+def _on_words() -> tuple[Competitor, ...]:
     """Sparse gradients for those that take them. A word's weights are seldom moved, so far then."""
     return tuple(
         replace(racer, settings=(*racer.settings, "model.sparse=true"))
@@ -104,16 +104,16 @@ def _on_words() -> tuple[Racer, ...]:
     )
 
 
-def _line_search() -> Racer:
+def _line_search() -> Competitor:
     """Batches of four times the size, and about a dozen evaluations on each."""
     settings = ("optimizer.name=lbfgs", "optimizer.iterations=10", "batches.size=512")
-    return Racer("lbfgs", settings, 1.0, pace=48)
+    return Competitor("lbfgs", settings, 1.0, pace=48)
 
 
-def _corrected_or_not() -> tuple[Racer, ...]:
+def _corrected_or_not() -> tuple[Competitor, ...]:
     """Figure 4: decays of both moments, with bias correction and without, over wide rates."""
     return tuple(
-        Racer(
+        Competitor(
             f"adam-{beta1}-{beta2}{'' if corrected else '-uncorrected'}",
             (
                 "optimizer.name=adam",

@@ -1,4 +1,4 @@
-"""What a race has shown: each leg's end, each method's best rate, its median and band over seeds.
+"""What a race has shown: each trial's end, each method's best rate, its median and band over seeds.
 
 A training that diverged counts as an infinite loss from there on; in JSON that is null.
 """
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from landmark.core.errors import UserError
 from landmark.core.storage import replace_durably
-from landmark.racing.leg import Leg
+from landmark.racing.trial import Trial
 
 RESULT = "race.json"
 RECENT = 0.1
@@ -24,7 +24,7 @@ RECENT = 0.1
 
 
 @dataclasses.dataclass(frozen=True)
-class Finish:
+class TrialResult:
     """How one training ended."""
 
     rate: float
@@ -54,7 +54,7 @@ class Curve:
 
 
 @dataclasses.dataclass(frozen=True)
-class Standing:
+class OptimizerResult:
     """A method: its search for a rate, and its trainings at the one that was found."""
 
     method: str
@@ -62,8 +62,8 @@ class Standing:
     updates: int
     pace: int
     """Evaluations of a loss that an update costs, in those of the other methods."""
-    search: list[Finish]
-    finishes: list[Finish]
+    search: list[TrialResult]
+    finishes: list[TrialResult]
     """At the chosen rate, a seed each."""
     train: Curve
     valid: Curve | None
@@ -120,7 +120,7 @@ def _number(value: float) -> str:
 
 
 @dataclasses.dataclass(frozen=True)
-class Result:
+class RaceResult:
     """A race that was held."""
 
     race: str
@@ -129,9 +129,9 @@ class Result:
     steps: int
     seeds: int
     environment: dict[str, Any]
-    standings: list[Standing]
+    standings: list[OptimizerResult]
 
-    def ranked(self) -> list[Standing]:
+    def ranked(self) -> list[OptimizerResult]:
         """The best first, by the median loss of validation."""
         return sorted(self.standings, key=lambda standing: standing.loss)
 
@@ -166,7 +166,7 @@ class Result:
         replace_durably(path, json.dumps(self.json(), indent=1).encode())
 
 
-def read_result(folder: Path) -> Result:
+def read_result(folder: Path) -> RaceResult:
     """The result of a race that has come to its end."""
     path = folder / RESULT
     if not path.is_file():
@@ -174,12 +174,12 @@ def read_result(folder: Path) -> Result:
     try:
         record = json.loads(path.read_text())
         standings = [_standing(values) for values in record.pop("standings")]
-        return Result(**record, standings=standings)
+        return RaceResult(**record, standings=standings)
     except (ValueError, TypeError, KeyError):
         raise UserError(f"{path}: is damaged: `landmark race --resume` writes it again") from None
 
 
-def _standing(values: dict[str, Any]) -> Standing:
+def _standing(values: dict[str, Any]) -> OptimizerResult:
     for name in ("train", "valid"):
         curve = values[name]
         if curve:
@@ -188,30 +188,30 @@ def _standing(values: dict[str, Any]) -> Standing:
             values[name] = Curve(**curve)
     for name in ("search", "finishes"):
         values[name] = [_finish(finish) for finish in values[name]]
-    fields = {field.name for field in dataclasses.fields(Standing)}
-    return Standing(**{key: value for key, value in values.items() if key in fields})
+    fields = {field.name for field in dataclasses.fields(OptimizerResult)}
+    return OptimizerResult(**{key: value for key, value in values.items() if key in fields})
 
 
-def _finish(values: dict[str, Any]) -> Finish:
+def _finish(values: dict[str, Any]) -> TrialResult:
     for key in ("loss", "train_loss"):
         values[key] = math.inf if values[key] is None else values[key]
-    return Finish(**values)
+    return TrialResult(**values)
 
 
-def read_finish(leg: Leg) -> Finish:
-    """How a finished leg ended, from its log."""
-    records = leg.records()
+def read_finish(trial: Trial) -> TrialResult:
+    """How a finished trial ended, from its log."""
+    records = trial.records()
     trained = [record for record in records if record["kind"] == "train"]
     validated = [record for record in records if record["kind"] == "valid"]
     end = records[-1]
     is_diverged = end["kind"] == "diverged"
-    train_loss = math.inf if is_diverged or not trained else _recent_loss(trained, leg)
+    train_loss = math.inf if is_diverged or not trained else _recent_loss(trained, trial)
     last = validated[-1] if validated else {"loss": train_loss}
     metrics = {k: v for k, v in last.items() if isinstance(v, float) and k != "loss"}
-    return Finish(
-        leg.rate,
-        leg.seed,
-        math.inf if is_diverged else _loss(last, leg),
+    return TrialResult(
+        trial.rate,
+        trial.seed,
+        math.inf if is_diverged else _loss(last, trial),
         train_loss,
         end["seconds"],
         {} if is_diverged else metrics,
@@ -225,19 +225,19 @@ def _updates(trained: Sequence[Mapping[str, Any]]) -> list[int]:
     return [after - before for before, after in itertools.pairwise(steps)]
 
 
-def _recent_loss(trained: Sequence[Mapping[str, Any]], leg: Leg) -> float:
+def _recent_loss(trained: Sequence[Mapping[str, Any]], trial: Trial) -> float:
     """The mean over the last tenth of the updates, in whole records."""
     total, count = 0.0, 0
     for record, updates in reversed(list(zip(trained, _updates(trained), strict=True))):
-        total, count = total + updates * _loss(record, leg), count + updates
+        total, count = total + updates * _loss(record, trial), count + updates
         if count >= RECENT * trained[-1]["step"]:
             break
     return total / count
 
 
-def read_curve(legs: Sequence[Leg], kind: str) -> Curve | None:
-    """Median and band of a loss over legs that differ in nothing but their seed."""
-    points = [_points(leg, kind) for leg in legs]
+def read_curve(trials: Sequence[Trial], kind: str) -> Curve | None:
+    """Median and band of a loss over trials that differ in nothing but their seed."""
+    points = [_points(trial, kind) for trial in trials]
     steps = sorted(set().union(*(losses for losses, _ in points)))
     if not steps:
         return None
@@ -251,24 +251,24 @@ def read_curve(legs: Sequence[Leg], kind: str) -> Curve | None:
 
 
 def _points(
-    leg: Leg, kind: str
+    trial: Trial, kind: str
 ) -> tuple[dict[int, float], tuple[NDArray[np.float64], NDArray[np.float64]]]:
     """Losses by step; and steps with the seconds that they were reached at."""
-    records = leg.records()
+    records = trial.records()
     shown = [record for record in records if record["kind"] == kind]
     if kind == "train" and len(shown) > 1 and _updates(shown)[-1] < _updates(shown)[0]:
         shown.pop()  # what was left over at the end is too few updates for a point
-    losses = {record["step"]: _loss(record, leg) for record in shown}
+    losses = {record["step"]: _loss(record, trial) for record in shown}
     timed = [(0.0, 0.0), *((r["step"], r["seconds"]) for r in records if "seconds" in r)]
     steps, seconds = np.array(timed, dtype=np.float64).T
     return losses, (steps, seconds)
 
 
-def _loss(record: Mapping[str, Any], leg: Leg) -> float:
+def _loss(record: Mapping[str, Any], trial: Trial) -> float:
     """The plain loss where it is logged, which compares with validation's."""
     loss = record.get("nll", record.get("loss"))
     if loss is None:
-        raise UserError(f"{leg.name}: logs no loss of its own to race by")
+        raise UserError(f"{trial.name}: logs no loss of its own to race by")
     return float(loss) if math.isfinite(loss) else math.inf
 
 

@@ -35,11 +35,11 @@ class Item(NamedTuple):
     """One input of a verb."""
 
     value: Any
-    """A text, a pair of texts (the second None where only a source is given), an image's path."""
+    """A text, a pair of texts (the second None if only a source is given), or an image's path."""
     place: str
     """How messages name it, as file:12."""
     number: int
-    """Which one it is, from 1."""
+    """Number of the item, from 1."""
 
 
 class Record(Protocol):
@@ -88,7 +88,7 @@ class Remark(Result):
 
 
 @dataclass(frozen=True)
-class Written(Result):
+class FilesWritten(Result):
     """A file or folder that a command made."""
 
     path: Path
@@ -112,7 +112,7 @@ class Product:
     suffixes: tuple[str, ...] = ()
     """File endings, or * for any; none: those that figures have."""
     of_one: bool = False
-    """Whether it is of exactly one input, given as an argument."""
+    """Whether it needs exactly one input, given as an argument."""
     replaces_output: bool = False
     """Whether the records are then not printed."""
 
@@ -128,7 +128,7 @@ class Verb:
 
     name: str
     help: str
-    """Full sentences; the first stands in lists of commands."""
+    """Full sentences; lists of commands show the first."""
     run: Ref
     """(pipeline, blocks of items, options, report) -> iterator of records.
 
@@ -137,25 +137,26 @@ class Verb:
     options: Ref = "landmark.tasks.card:NoOptions"
     """A settings class that imports no torch: flags, JSON schema and keywords are made of it."""
     open_options: Ref | None = None
-    """How its runs are opened, where that is less than the card's `open_options`."""
+    """Options for opening its runs, if fewer than the card's `open_options`."""
     takes: Takes = "nothing"
     check: Ref | None = None
-    """(config, options, has_input) -> None: refuses what does not go together, before loading."""
+    """(config, options, has_input) -> None: refuses conflicting options before anything is loaded.
+    """
     blank: str | None = None
     """The item where no input is given; None: standard input is read."""
     read: Ref | None = None
     """(pipeline, path) -> items of a file that is not simply a text a line."""
     products: tuple[Product, ...] = ()
     unit: str = "sentences"
-    """What progress counts."""
+    """Unit of the progress bar."""
     done: str = "processed"
-    """What progress says of them."""
+    """Verb of the progress bar, as translated."""
     block: int = 1000
-    """Lines of a file that are processed together."""
+    """Number of lines to process together."""
     panel: str | None = None
-    """Where `landmark --help` lists it; None: where its card says."""
+    """Panel of `landmark --help`; None: the card's."""
     summary: str = ""
-    """What lists of commands say of a word that several tasks share."""
+    """Summary in lists of commands, where several tasks share the name."""
 
 
 @settings
@@ -163,7 +164,8 @@ class OpenOptions:
     """How a run is opened."""
 
     checkpoint: str | None = None
-    """averaged, best, latest or a step; default: the best, or an average that is as good."""
+    """averaged, best, latest or a step; default: the best, or the average if it validates as well.
+    """
     device: str = "auto"
     """cpu, cuda, …; auto takes an accelerator if there is one."""
 
@@ -218,7 +220,7 @@ class Card:
     figures: Mapping[str, "FigureEntry"] = field(default_factory=dict)
     """Figures that only runs of this task have."""
     panel: str = "Use a run"
-    """Where `landmark --help` lists its verbs."""
+    """Panel of `landmark --help` for its verbs."""
 
     def verb(self, name: str) -> Verb | None:
         """The verb of that name, `evaluate` among them."""
@@ -236,9 +238,10 @@ class ExportOptions:
     """What every export has."""
 
     checkpoint: str | None = None
-    """averaged, best, latest or a step; default: the best, or an average that is as good."""
+    """averaged, best, latest or a step; default: the best, or the average if it validates as well.
+    """
     output: Path | None = None
-    """The folder; default: RUN/export/ and the format's name."""
+    """Output folder; default: RUN/export/ and the format's name."""
 
 
 @settings
@@ -246,7 +249,7 @@ class HuggingFaceExportOptions(ExportOptions):
     """What an export for Hugging Face takes."""
 
     evaluation: tuple[Path, ...] = ()
-    """What `landmark evaluate --json` printed of this run, for the model card. Repeatable."""
+    """Output of `landmark evaluate --json` for this run, to put into the model card. Repeatable."""
 
 
 @dataclass(frozen=True)

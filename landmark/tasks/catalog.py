@@ -49,15 +49,15 @@ class Network:
 
     name: str
     kind: Callable[[Any], nn.Module]
-    """Makes the network of its settings."""
+    """Builds the network from its settings."""
     config: Any
-    """The settings of its shape."""
+    """The settings class of its shape."""
     compute: Callable[[Any], Any]
     """From the built module: one input's way through it, to count by."""
     published_parameters: int | None = None
     note: str = ""
     auxiliary: tuple[str, ...] = ()
-    """Prefixes of parameters that only help training."""
+    """Prefixes of parameters used in training only."""
     published_macs: int | None = None
     error: ReportedError | None = None
     table: PaperTable | None = None
@@ -82,7 +82,7 @@ class System:
     task: str
     networks: tuple[Network, ...] = ()
     what: str = ""
-    """What it is, in one line."""
+    """One-line description."""
 
     @property
     def recipes(self) -> tuple["Recipe", ...]:
@@ -99,9 +99,9 @@ class Recipe:
     summary: str
     build: Callable[[], RunConfig] = field(repr=False)
     minutes: float | None = None
-    """How long it trained where `reaches` was measured, on two cores or one thread."""
+    """Training time in minutes for `reaches`, on two cores or one thread."""
     reaches: str = ""
-    """What it was measured to reach, with its measure."""
+    """Measured result, with its metric."""
 
 
 SYSTEMS: Registry[System] = Registry("system")

@@ -11,7 +11,7 @@ class ImageDataOptions:
     """Images of one's own to train on."""
 
     data: Path | None = None
-    """Your images: a folder (.zip, .tar) with a folder a class, or idx files."""
+    """Your images: a folder (.zip, .tar) with one subfolder per class, or idx files."""
     strict: bool = False
     """Stop at the first unreadable image."""
 

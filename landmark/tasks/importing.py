@@ -23,11 +23,11 @@ class HuggingFaceOptions:
     """A model as Hugging Face saves it."""
 
     path: Annotated[str, Positional("PATH")]
-    """A folder with its config.json, or a name on the Hub, as owner/model."""
+    """A folder with config.json, or a model on the Hub, as owner/model."""
     run: Path | None = None
-    """The run directory; default: runs/ and the name."""
+    """Run directory to create; default: runs/ and the name."""
     revision: str = "main"
-    """Of a model on the Hub: a branch, a tag or a commit."""
+    """Branch, tag or commit of a model on the Hub."""
 
 
 def free_folder(run: Path | None, name: str) -> Path:

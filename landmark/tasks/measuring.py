@@ -10,6 +10,11 @@ from landmark.core.turn import Objective
 from landmark.data.loader import Loader, Samples
 from landmark.engine.evaluator import evaluate
 
+NO_TEST_SPLIT = (
+    "the run has no test split: this is the validation split, by which training chose its "
+    "checkpoint."
+)
+
 
 class CountedLoader(Loader):
     """Counts the tokens of the batches it gives, and says when one has been processed."""

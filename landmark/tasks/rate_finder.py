@@ -31,7 +31,7 @@ _SHOWN = 12  # rows of the table
 
 
 @dataclass(frozen=True)
-class Trial:
+class RateStep:
     """One update of the test."""
 
     rate: float
@@ -45,10 +45,10 @@ class RateTest(Result):
     """The losses of a learning rate range test, and what they suggest."""
 
     recipe: str
-    trials: tuple[Trial, ...]
+    trials: tuple[RateStep, ...]
     diverged: bool
     factor: float = 1.0
-    """What schedule.rate is for a learning rate of 1: not 1 for the Transformer's schedule."""
+    """Value of schedule.rate for a learning rate of 1; not 1 for noam."""
 
     @property
     def lowest(self) -> int:
@@ -141,7 +141,9 @@ def _factor(config: RunConfig, optimizer: ScheduledOptimizer) -> float:
     return config.schedule.rate / optimizer.schedule(max(1, config.schedule.warmup_steps))
 
 
-def _run(trainer: Trainer, options: RateFinderOptions, report: Report) -> tuple[list[Trial], bool]:
+def _run(
+    trainer: Trainer, options: RateFinderOptions, report: Report
+) -> tuple[list[RateStep], bool]:
     """All updates up to where the loss diverges, and whether it does."""
     records: list[Mapping[str, Any]] = []
 
@@ -165,7 +167,7 @@ def _run(trainer: Trainer, options: RateFinderOptions, report: Report) -> tuple[
     losses = [record["loss"] for record in records]
     means = averaged(losses)
     rates = [record["rate"] for record in records]
-    return [Trial(*trial) for trial in zip(rates, losses, means, strict=True)], diverged
+    return [RateStep(*trial) for trial in zip(rates, losses, means, strict=True)], diverged
 
 
 def averaged(losses: Sequence[float]) -> list[float]:

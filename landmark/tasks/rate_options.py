@@ -13,14 +13,14 @@ class RateFinderOptions:
     """Which recipe, which rates to try, and in how many updates."""
 
     recipe: Annotated[str, Positional("RECIPE")]
-    """A recipe's name (`landmark list`) or a YAML file."""
+    """Recipe name (`landmark list`) or YAML file."""
     overrides: Annotated[tuple[str, ...], Positional("OVERRIDES")] = ()
     """Settings to change, as model.dropout=0.2."""
     lowest: Annotated[float, Field(gt=0)] = 1e-6
-    """The learning rate to begin with."""
+    """First learning rate."""
     highest: Annotated[float, Field(gt=0)] = 10.0
-    """The learning rate to end with, unless the loss diverges before."""
+    """Last learning rate; the test ends earlier if the loss diverges."""
     updates: Annotated[int, Field(ge=20)] = 100
-    """Updates in all, each with a higher rate."""
+    """Number of updates; the learning rate rises with each."""
     figure: Path | None = None
-    """Draw the loss against the learning rate to this file."""
+    """Plot the loss against the learning rate to this file."""

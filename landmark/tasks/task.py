@@ -23,21 +23,27 @@ class RunConfig:
     """What every task's configuration has in common."""
 
     task: str
-    """What is learnt."""
+    """Task of the run; fixed by the recipe."""
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
-    """Decides initial weights, order and every random draw."""
+    """Random seed of the initial weights, the data order and all other random numbers."""
     device: str = "auto"
     """cpu, cuda, …; auto takes an accelerator if there is one."""
     threads: Annotated[int, Field(ge=1)] | None = None
-    """CPU threads; null leaves it to torch. Results are bit-equal only at the same number."""
+    """Number of CPU threads; null: torch's default. Results are bit-identical only with the same
+    number.
+    """
     init_from: str | None = None
-    """A run directory whose weights (and shape, and vocabulary) to begin with: fine-tuning."""
+    """Fine-tuning: run directory to take the weights, model shape and vocabulary from."""
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
     schedule: ScheduleConfig = field(default_factory=ScheduleConfig)
     optimizers: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """Of single players, what differs from `optimizer`, as {generator: {betas: [0.5, 0.9]}}."""
+    """Optimizer settings for single players, as {generator: {betas: [0.5, 0.9]}}; the rest as in
+    `optimizer`.
+    """
     schedules: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """Of single players, what differs from `schedule`, as {discriminator: {rate: 0.0004}}."""
+    """Schedule settings for single players, as {discriminator: {rate: 0.0004}}; the rest as in
+    `schedule`.
+    """
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
 
     @model_validator(mode="after")

@@ -13,9 +13,9 @@ class TextDataOptions:
     """Text of one's own to train on."""
 
     text: tuple[Path, ...] = ()
-    """Your text, plain or gzipped, in UTF-8. Repeatable."""
+    """Your text file (UTF-8, may be gzipped). Repeatable."""
     valid_text: tuple[Path, ...] = ()
-    """Text to validate on; default: the last part of --text. Repeatable."""
+    """Validation text file; default: hold out the end of --text. Repeatable."""
 
     @model_validator(mode="after")
     def _validation_goes_with_training(self) -> "TextDataOptions":
@@ -37,15 +37,18 @@ class EmbedOptions:
     """How vectors are made of texts."""
 
     words: bool = False
-    """Vectors of the words in each text, not of the texts."""
+    """Print a vector for each word instead of each text."""
     pooling: Literal["mean", "first", "last", "pooled"] | None = None
-    """Mean of all tokens, the first ([CLS]), the last, or BERT's pooler. [default: mean]"""
+    """Pooling: mean of all tokens, the first ([CLS]) or last token, or BERT's pooler. [default:
+    mean]
+    """
     layer: Annotated[int, Field(ge=-1)] = -1
-    """0: what the first layer reads; -1: the model's output."""
+    """Layer: 0 is the embedding layer, -1 the last."""
     neighbours: str | None = None
-    """Print the nearest neighbours of this instead: words of the vocabulary or, with --among, lines
-    of a file."""
+    """Print the nearest neighbours of this text instead: words of the vocabulary or, with --among,
+    lines of a file.
+    """
     among: Path | None = None
-    """With --neighbours: the file whose lines to search."""
+    """With --neighbours: file whose lines to search."""
     count: Annotated[int, Field(ge=1)] | None = None
-    """How many neighbours. [default: 10]"""
+    """Number of neighbours. [default: 10]"""

@@ -159,7 +159,7 @@ def test_a_recipe_is_printed_with_its_overrides(command):
     values = yaml.safe_load(text)
     assert values["model"]["dropout"] == 0.25
     assert values["data"]["corpus_seed"] == 7
-    assert "dropout: 0.25  # Share of activations dropped" in text
+    assert "dropout: 0.25  # Dropout probability" in text
 
 
 def test_a_printed_recipe_trains_from_its_file(command, tmp_path, tiny):

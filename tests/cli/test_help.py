@@ -48,6 +48,7 @@ def test_options_stand_in_panels(command):
     assert flags["How the run is opened"] >= {"--checkpoint", "--device", "--engine"}
     assert "Usage: landmark translate [OPTIONS] RUN [TEXT]..." in command("translate", "--help").out
     own = panels(command("train", "--help").out)
+    assert [*own][2].startswith("Options")  # before the many for data of one's own
     assert {"--source", "--target"} <= {
         row.split()[0] for row in own["Sentence pairs of one's own to train on"]
     }

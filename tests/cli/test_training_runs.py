@@ -254,9 +254,11 @@ def test_progress_goes_to_stderr_and_the_folder_to_stdout(train, own_data):
     run, said = train(*own_data.options(), "trainer.log_every=1")
     loss = r"loss \d\.\d{3} \(label smoothing 0\.1; cross-entropy \d\.\d{3}\)"
     assert re.search(rf"^step 1/2: {loss}, [\d,]+ tokens/s, 0:\d\d left$", said, re.M)
-    assert re.search(r"^step 2: validation accuracy .*, loss .* \(best so far\)$", said, re.M)
+    valid = r"^step 2: validation \(moving average\) accuracy .*, loss .* \(best so far\)$"
+    assert re.search(valid, said, re.M)
     assert re.search(r"^done: 2 steps, 0\.\d minutes of training$", said, re.M)
-    assert run.folder.name == "run"
+    place = run.folder
+    assert said.endswith(f"next: landmark translate {place} TEXT; landmark evaluate {place}\n")
 
 
 def test_tensorboard_files_hold_the_curves(train, own_data):

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from landmark.core import threads
-from landmark.core.threads import Disturbance, threads_set, usable_cores
+from landmark.core.threads import BusyCores, threads_set, usable_cores
 
 WAITING = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME")
 
@@ -130,7 +130,7 @@ def machine(tmp_path, monkeypatch):
 
 
 def test_a_busy_core_is_told_once_with_the_remedy(machine):
-    watch = Disturbance(machine.path)
+    watch = BusyCores(machine.path)
     assert watch.warning() is None
     machine.run(1.0, own=1.2, others=0.8)
     assert watch.warning() is None  # too early to say
@@ -143,7 +143,7 @@ def test_a_busy_core_is_told_once_with_the_remedy(machine):
 
 
 def test_what_begins_later_is_noticed_as_well(machine):
-    watch = Disturbance(machine.path)
+    watch = BusyCores(machine.path)
     for others, noticed in ((0.0, False), (0.2, False), (1.0, True)):
         watch.warning()
         machine.run(4.0, own=2 - others, others=others)
@@ -158,11 +158,11 @@ def test_nothing_is_said_where_others_do_not_disturb(machine, monkeypatch, chang
         monkeypatch.setattr(threads, "threads_spin", lambda: False)
     else:
         monkeypatch.setattr(threads, "usable_cores", lambda: 4)
-    watch = Disturbance(machine.path)
+    watch = BusyCores(machine.path)
     watch.warning()
     machine.run(5.0, own=1.0, others=1.0)
     assert watch.warning() is None
 
 
 def test_without_statistics_nothing_is_said(machine, tmp_path):
-    assert Disturbance(tmp_path / "none").warning() is None
+    assert BusyCores(tmp_path / "none").warning() is None

@@ -6,12 +6,12 @@ import statistics
 
 import pytest
 
-from landmark.engine.health import Usual, fault, not_finite
+from landmark.engine.health import LossStatistics, fault, not_finite
 
 
 def watched(losses):
     """The places of those losses that are spikes."""
-    usual, spikes = Usual(), []
+    usual, spikes = LossStatistics(), []
     for place, loss in enumerate(losses):
         if usual.is_spike(loss):
             spikes.append(place)
@@ -52,7 +52,7 @@ def test_a_flat_loss_may_wobble_in_its_last_digit():
 
 
 def test_the_first_losses_weigh_equally():
-    usual, losses = Usual(), noisy(40)
+    usual, losses = LossStatistics(), noisy(40)
     for loss in losses:
         usual.add(loss)
     assert usual.mean == pytest.approx(statistics.fmean(losses))

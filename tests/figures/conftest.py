@@ -8,15 +8,15 @@ import pytest
 from landmark.cli.flags import read_options
 from landmark.core.errors import UserError
 from landmark.figures import every_figure
-from landmark.figures.figure import Drawn, make_figure
+from landmark.figures.figure import FigureResult, make_figure
 from landmark.tasks.card import resolve
 
 
 @pytest.fixture
-def make() -> Callable[..., Drawn]:
+def make() -> Callable[..., FigureResult]:
     """Make a figure by its name, with these options."""
 
-    def call(name: str, **given: Any) -> Drawn:
+    def call(name: str, **given: Any) -> FigureResult:
         module = resolve(every_figure()[name].module)
         return make_figure(name, module, read_options(module.Options, given))
 

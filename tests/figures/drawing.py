@@ -6,7 +6,7 @@ from typing import Any
 
 from landmark.cli.flags import read_options
 from landmark.figures import every_figure
-from landmark.figures.figure import Drawn, make_figure
+from landmark.figures.figure import FigureResult, make_figure
 
 
 def module_of(name: str) -> Any:
@@ -14,7 +14,7 @@ def module_of(name: str) -> Any:
     return import_module(every_figure()[name].module)
 
 
-def make(name: str, **given: Any) -> Drawn:
+def make(name: str, **given: Any) -> FigureResult:
     """Make a figure; a list is what repeatable flags give."""
     module = module_of(name)
     drawn = make_figure(name, module, read_options(module.Options, given))
@@ -23,7 +23,7 @@ def make(name: str, **given: Any) -> Drawn:
     return drawn
 
 
-def as_json(drawn: Drawn) -> dict[str, Any]:
+def as_json(drawn: FigureResult) -> dict[str, Any]:
     """What --json prints, without the file's name."""
     record = json.loads(json.dumps(drawn.json(), ensure_ascii=False))
     assert record.pop("figure") == str(drawn.path)

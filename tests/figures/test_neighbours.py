@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 from matplotlib.image import imread
 
-from landmark.figures.neighbours import Neighbourhood, Place, draw
+from landmark.figures.neighbours import Neighbourhood, PlottedWord, draw
 from landmark.figures.text_reader import open_reader
 
 
@@ -46,8 +46,8 @@ def test_bad_input_is_refused(refused, pretrained_runs, tmp_path):
 
 def test_given_words_are_bold_and_neighbours_have_their_colour():
     places = [
-        Place("king", 0.0, 1.0, 0, True), Place(" $queen", 0.1, 1.1, 0, False),
-        Place("war", -1.0, 0.0, 1, True),
+        PlottedWord("king", 0.0, 1.0, 0, True), PlottedWord(" $queen", 0.1, 1.1, 0, False),
+        PlottedWord("war", -1.0, 0.0, 1, True),
     ]  # fmt: skip
     (axes,) = draw(Neighbourhood("title", [], places, (0.6, 0.25))).axes
     texts = {text.get_text(): text for text in axes.texts}

@@ -4,13 +4,13 @@ from functools import partial
 
 import pytest
 
-from landmark.figures.next import Predictions, Row, draw
+from landmark.figures.next import NextTokenPredictions, PredictedToken, draw
 
 TEXT = "the old man reads it"
 ROWS = [
-    Row("$a", 0.25, 2, 2.0, [("b", 0.5), ("$a", 0.25)]),
-    Row(" c", 0.01, 7, 6.64, [("\n", 0.9), ("e", 0.02)]),
-    Row(None, None, None, None, [("f", 0.6), ("g", 0.2)]),
+    PredictedToken("$a", 0.25, 2, 2.0, [("b", 0.5), ("$a", 0.25)]),
+    PredictedToken(" c", 0.01, 7, 6.64, [("\n", 0.9), ("e", 0.02)]),
+    PredictedToken(None, None, None, None, [("f", 0.6), ("g", 0.2)]),
 ]
 
 
@@ -60,7 +60,7 @@ def test_bad_input_is_refused(refused, pretrained_runs, tmp_path):
 
 @pytest.fixture
 def panels():
-    return draw(Predictions("$title", "", ROWS)).axes
+    return draw(NextTokenPredictions("$title", "", ROWS)).axes
 
 
 def test_surprise_is_a_bar_a_place_and_none_where_the_text_has_ended(panels):

@@ -12,15 +12,15 @@ import torch
 from landmark.figures import attention
 from landmark.figures import next as following
 from landmark.figures.figure import save
-from landmark.figures.next import Row
+from landmark.figures.next import PredictedToken
 
 EVIL = "</script><script>alert(1)</script>"
 NAMES = ["it", EVIL, "&amp;", "é"]
 WEIGHTS = torch.rand(2, 3, 4, 4, generator=torch.Generator().manual_seed(1)).softmax(-1)
 ROWS = [
-    Row(EVIL, 0.25, 2, 2.0, [("a", 0.5), (EVIL, 0.25)]),
-    Row(" b", 0.01, 3, 6.64, [("c", 0.9), ("<d", 0.02)]),
-    Row(None, None, None, None, [("e", 0.6), ("f", 0.2)]),
+    PredictedToken(EVIL, 0.25, 2, 2.0, [("a", 0.5), (EVIL, 0.25)]),
+    PredictedToken(" b", 0.01, 3, 6.64, [("c", 0.9), ("<d", 0.02)]),
+    PredictedToken(None, None, None, None, [("e", 0.6), ("f", 0.2)]),
 ]
 
 

@@ -9,14 +9,14 @@ from matplotlib.image import imread
 from benchmarks import scaling as benchmark
 from landmark.core.errors import UserError
 from landmark.engine.run import Run
-from landmark.figures.scaling import Rung, Scaling, draw, fit_ladder, law_text
+from landmark.figures.scaling import Scaling, SizedRun, draw, fit_ladder, law_text
 from landmark.metrics.power_law import Fit, PowerLaw
 
 SIZES = ((1, 8, 1), (1, 12, 1), (2, 16, 2))
 FIT = Fit(PowerLaw(0.5, 4e4, 0.0), (0.4, 0.6), (0.0, 0.0), 0.01, 3)
 FLOORED = Fit(PowerLaw(0.25, 1e6, 1.25), (0.2, 0.3), (1.0, 1.5), 0.01, 3)
 RUNGS = tuple(
-    Rung(name, size, (1e5, 2e5, 4e5), (3.0, 2.5, 2.0 - size / 1e6), None)
+    SizedRun(name, size, (1e5, 2e5, 4e5), (3.0, 2.5, 2.0 - size / 1e6), None)
     for name, size in (("a", 10_000), ("b", 40_000), ("c", 160_000))
 )
 TOKENS = tuple(float(n) for n in range(100_000, 2_000_001, 100_000))
@@ -26,7 +26,7 @@ def rung(parameters, last=None):
     """Kaplan's law of size and another of training, one after the other."""
     seen = TOKENS[:last]
     losses = tuple((8.8e13 / parameters) ** 0.076 * (2e6 / tokens) ** 0.1 for tokens in seen)
-    return Rung(f"{parameters}", parameters, seen, losses, 1.0)
+    return SizedRun(f"{parameters}", parameters, seen, losses, 1.0)
 
 
 FOUND = [rung(parameters) for parameters in (3_000, 10_000, 40_000, 150_000, 800_000)]

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import nn
 from torch.autograd import gradcheck
 
-from landmark.layers.alignment import Alignment, AlignmentMemory
+from landmark.layers.alignment import AlignmentMemory, AttentionOutput
 from landmark.layers.packing import Packing
 
 SCORES = ["dot", "bilinear", "additive", "mlp", "last", "mean"]
@@ -21,17 +21,19 @@ every_form = pytest.mark.parametrize(
 )
 
 
-def alignment(score: str, heads: int = 1, projected: bool = False, **options) -> Alignment:
+def alignment(score: str, heads: int = 1, projected: bool = False, **options) -> AttentionOutput:
     """An attention with random weights and biases; sizes differ where the score allows it."""
     torch.manual_seed(0)
     same = score == "dot" and not projected
-    module = Alignment(score, QUERY, MEMORY if same else 9, HIDDEN, heads, projected, **options)
+    module = AttentionOutput(
+        score, QUERY, MEMORY if same else 9, HIDDEN, heads, projected, **options
+    )
     for parameter in module.parameters():
         nn.init.normal_(parameter, std=0.5)
     return module.double()
 
 
-def drawn(module: Alignment, score: str) -> tuple[torch.Tensor, torch.Tensor]:
+def drawn(module: AttentionOutput, score: str) -> tuple[torch.Tensor, torch.Tensor]:
     """Packed memory, and LOOKS queries a sentence."""
     torch.manual_seed(1)
     width = MEMORY if score == "dot" and module.value is None else 9
@@ -39,7 +41,9 @@ def drawn(module: Alignment, score: str) -> tuple[torch.Tensor, torch.Tensor]:
     return memory, torch.randn(len(LENGTHS) * LOOKS, QUERY, dtype=torch.float64)
 
 
-def score_by_hand(module: Alignment, h: torch.Tensor, s: torch.Tensor, head: int) -> torch.Tensor:
+def score_by_hand(
+    module: AttentionOutput, h: torch.Tensor, s: torch.Tensor, head: int
+) -> torch.Tensor:
     """The score of one whole query against one whole state in one head, from the definitions."""
     heads, scorer = module.num_heads, module.scorer
     mine, its = h.view(heads, -1)[head], s.view(heads, -1)[head]
@@ -54,7 +58,7 @@ def score_by_hand(module: Alignment, h: torch.Tensor, s: torch.Tensor, head: int
     return (scorer.vector[head] * inner).sum()
 
 
-def by_hand(module: Alignment, memory: torch.Tensor, query: torch.Tensor) -> tuple:
+def by_hand(module: AttentionOutput, memory: torch.Tensor, query: torch.Tensor) -> tuple:
     """Sentence by sentence, query by query, head by head. -> contexts, lists of weights"""
     contexts, looks = [], []
     for row, states in enumerate(memory.split(LENGTHS)):
@@ -170,7 +174,7 @@ def test_gradients_are_exact(score: str, heads: int, projected: bool) -> None:
 @torch.no_grad()
 def test_projected_dot_with_heads_is_the_transformers_attention(heads: int) -> None:
     torch.manual_seed(0)
-    module = Alignment("dot", HIDDEN, HIDDEN, HIDDEN, heads, projected=True).double()
+    module = AttentionOutput("dot", HIDDEN, HIDDEN, HIDDEN, heads, projected=True).double()
     for parameter in module.parameters():
         nn.init.normal_(parameter, std=0.3)
     theirs = nn.MultiheadAttention(HIDDEN, heads, batch_first=True).double()
@@ -307,8 +311,8 @@ def test_without_attention_the_query_does_not_matter_and_has_no_weights() -> Non
 
 
 def test_the_context_is_as_wide_as_what_is_mixed() -> None:
-    assert Alignment("additive", 5, 8, 12).context_size == 8
-    assert Alignment("additive", 5, 8, 12, 2, projected=True).context_size == 12
+    assert AttentionOutput("additive", 5, 8, 12).context_size == 8
+    assert AttentionOutput("additive", 5, 8, 12, 2, projected=True).context_size == 12
 
 
 @pytest.mark.parametrize(
@@ -324,11 +328,11 @@ def test_the_context_is_as_wide_as_what_is_mixed() -> None:
 )
 def test_an_impossible_form_is_refused(words: tuple, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        Alignment(*words)
+        AttentionOutput(*words)
 
 
 def test_a_dot_product_of_unequal_sizes_works_projected() -> None:
-    module = Alignment("dot", 5, 8, 12, 2, projected=True)
+    module = AttentionOutput("dot", 5, 8, 12, 2, projected=True)
     context, weights = module(
         torch.randn(3, 5), module.remember(torch.randn(6, 8), Packing.full(3, 2))
     )
@@ -338,7 +342,7 @@ def test_a_dot_product_of_unequal_sizes_works_projected() -> None:
 def test_every_parameter_starts_random_and_within_its_bound() -> None:
     torch.manual_seed(0)
     for score in SCORES:
-        module = Alignment(score, 64, 64, 128, 4, projected=True)
+        module = AttentionOutput(score, 64, 64, 128, 4, projected=True)
         for name, parameter in module.named_parameters():
             if name.endswith("bias"):
                 assert not parameter.any()

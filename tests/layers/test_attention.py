@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from landmark.layers.attention import MultiHeadAttention, attention_weights
-from landmark.layers.cache import KeyValueCache, Veil
+from landmark.layers.cache import GapMask, KeyValueCache
 from landmark.layers.packing import Packing
 
 WIDTH, HEADS = 24, 3
@@ -224,9 +224,9 @@ def test_steps_go_on_from_what_a_cache_took_up_while_reading(observed: bool) -> 
     ours.observer = (lambda weights: None) if observed else None
     longest, steps = int(TARGET.max()), 3
     x = padded(TARGET, 1)
-    veil = Veil(TARGET, longest, longest + steps, x)
+    gap_mask = GapMask(TARGET, longest, longest + steps, x)
     head = WIDTH // HEADS
-    cache = KeyValueCache(len(TARGET), HEADS, longest + steps, head, x, veil=veil)
+    cache = KeyValueCache(len(TARGET), HEADS, longest + steps, head, x, gap_mask=gap_mask)
     ours(x[~is_padding(TARGET)], Packing(TARGET), causal=True, cache=cache)
     rows = [its[:length] for its, length in zip(x, TARGET.tolist(), strict=True)]
     for step in range(steps):

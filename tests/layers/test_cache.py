@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from landmark.layers.cache import KeyValueCache, Memory, Veil
+from landmark.layers.cache import GapMask, KeyValueCache, Memory
 
 ROWS, HEADS, LENGTH, SIZE = 4, 2, 5, 3
 
@@ -76,10 +76,10 @@ def test_a_whole_text_is_taken_up_at_once() -> None:
 @pytest.mark.parametrize("rows", [[0, 1, 2], [2, 0], [1, 1, 0, 2]])
 def test_a_veil_hides_what_stands_behind_a_shorter_text(rows: list[int]) -> None:
     lengths = [3, 1, 2]
-    veil = Veil(torch.tensor(lengths), 3, LENGTH, torch.zeros(1, dtype=torch.double))
-    veil.select(torch.tensor(rows))
+    gap_mask = GapMask(torch.tensor(lengths), 3, LENGTH, torch.zeros(1, dtype=torch.double))
+    gap_mask.select(torch.tensor(rows))
     for length in (3, 5):
-        bias = veil.bias(length)
+        bias = gap_mask.bias(length)
         assert bias.dtype == torch.double
         assert bias.tolist() == [
             [[[-math.inf if lengths[row] <= place < 3 else 0.0 for place in range(length)]]]
@@ -89,8 +89,8 @@ def test_a_veil_hides_what_stands_behind_a_shorter_text(rows: list[int]) -> None
 
 def test_a_cache_has_its_veils_bias_as_far_as_it_is_filled() -> None:
     _, keys, values = filled(0)
-    veil = Veil(torch.tensor([1, 2, 2, 2]), 2, LENGTH, keys)
-    cache = KeyValueCache(ROWS, HEADS, LENGTH, SIZE, keys, veil=veil)
+    gap_mask = GapMask(torch.tensor([1, 2, 2, 2]), 2, LENGTH, keys)
+    cache = KeyValueCache(ROWS, HEADS, LENGTH, SIZE, keys, gap_mask=gap_mask)
     cache.append(keys[:, :, :3], values[:, :, :3])
     assert cache.bias is not None
     assert cache.bias.flatten(1).tolist() == [[0, -math.inf, 0], *[[0, 0, 0]] * 3]

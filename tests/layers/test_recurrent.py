@@ -12,7 +12,7 @@ from landmark.layers import recurrent
 from landmark.layers.cell import CELLS
 from landmark.layers.dropout import keep_mask
 from landmark.layers.packing import Packing
-from landmark.layers.recurrent import Recurrent
+from landmark.layers.recurrent import RecurrentStack
 
 WIDTH, HIDDEN = 4, 5
 UNEQUAL, EQUAL = [3, 1, 6, 2, 5, 6, 1], [4, 4, 4]  # sorting them does not undo itself
@@ -32,13 +32,13 @@ every_shape = pytest.mark.parametrize(
 Result = list[torch.Tensor]
 
 
-def stack(name: str, num_layers: int = 1, bidirectional: bool = False, **options) -> Recurrent:
+def stack(name: str, num_layers: int = 1, bidirectional: bool = False, **options) -> RecurrentStack:
     torch.manual_seed(0)
-    return Recurrent(name, WIDTH, HIDDEN, num_layers, bidirectional, **options).double()
+    return RecurrentStack(name, WIDTH, HIDDEN, num_layers, bidirectional, **options).double()
 
 
 def drawn(
-    ours: Recurrent, lengths: list[int], dtype: torch.dtype = torch.float64, seed: int = 1
+    ours: RecurrentStack, lengths: list[int], dtype: torch.dtype = torch.float64, seed: int = 1
 ) -> list[torch.Tensor]:
     """Random packed tokens, and a random state."""
     torch.manual_seed(seed)
@@ -58,7 +58,9 @@ def backward(output: torch.Tensor, state: tuple, leaves: list, module: nn.Module
     return [*results, *[leaf.grad for leaf in leaves if leaf.grad is not None], *weights]
 
 
-def run_ours(ours: Recurrent, lengths: list[int], with_state: bool, dtype: torch.dtype) -> Result:
+def run_ours(
+    ours: RecurrentStack, lengths: list[int], with_state: bool, dtype: torch.dtype
+) -> Result:
     x, *state = drawn(ours, lengths, dtype)
     packing = Packing(torch.tensor(lengths))
     output, after = ours(x, packing, tuple(state) if with_state else None)
@@ -66,7 +68,11 @@ def run_ours(ours: Recurrent, lengths: list[int], with_state: bool, dtype: torch
 
 
 def run_torch(
-    ours: Recurrent, theirs: nn.RNNBase, lengths: list[int], with_state: bool, dtype: torch.dtype
+    ours: RecurrentStack,
+    theirs: nn.RNNBase,
+    lengths: list[int],
+    with_state: bool,
+    dtype: torch.dtype,
 ) -> Result:
     """torch's stack over a padded batch, its outputs laid end to end."""
     x, *state = drawn(ours, lengths, dtype)
@@ -107,7 +113,9 @@ def test_kernel_and_loop_equal_torchs_in_outputs_states_and_all_gradients(
                 assert_equal(run_ours(ours, lengths, with_state, dtype), expected, close)
 
 
-def peephole_by_hand(ours: Recurrent, x: torch.Tensor, lengths: list[int], state: list) -> tuple:
+def peephole_by_hand(
+    ours: RecurrentStack, x: torch.Tensor, lengths: list[int], state: list
+) -> tuple:
     """A bidirectional stack of LSTMs with peepholes, sequence by sequence and token by token."""
     outputs = []
     after = [[[None] * len(lengths) for _ in ours.cells] for _ in range(2)]

@@ -6,7 +6,7 @@ from landmark.layers.packing import Packing
 from landmark.models.recurrent.language_model import RecurrentLanguageModelConfig
 from landmark.models.transformer.bert import BERTConfig
 from landmark.models.transformer.gpt import GPTConfig
-from landmark.models.understanding import Understander, layer_of, rate_share
+from landmark.models.understanding import UnderstandingModel, layer_of, rate_share
 
 SMALL = {"vocab_size": 30, "hidden_size": 8, "num_heads": 2, "num_layers": 2, "max_length": 16}
 BODIES = {
@@ -18,9 +18,9 @@ SEQUENCES = [[3, 4, 5, 6], [7, 8], [9, 10, 11, 12, 13]]
 
 
 @pytest.fixture(params=BODIES)
-def model(request) -> Understander:
+def model(request) -> UnderstandingModel:
     torch.manual_seed(0)
-    return Understander(BODIES[request.param], 3).eval()
+    return UnderstandingModel(BODIES[request.param], 3).eval()
 
 
 def packed(sequences):
@@ -59,7 +59,7 @@ def test_gpt_sums_up_in_its_last_token_and_bert_in_its_pooled_first():
     tokens, packing, segments = packed(SEQUENCES)
     ends = {"bert": [0, 4, 6], "gpt": [3, 5, 10], "lstm": [3, 5, 10]}
     for name, config in BODIES.items():
-        model = Understander(config, 3).eval()
+        model = UnderstandingModel(config, 3).eval()
         hidden = model(tokens, packing, segments)
         states = hidden[ends[name]]
         if name == "bert":
@@ -70,7 +70,7 @@ def test_gpt_sums_up_in_its_last_token_and_bert_in_its_pooled_first():
 
 @torch.no_grad()
 def test_the_lstm_reads_as_torchs_own():
-    model = Understander(BODIES["lstm"], 3).eval()
+    model = UnderstandingModel(BODIES["lstm"], 3).eval()
     body = model.body
     reference = nn.LSTM(6, 8, 2, batch_first=True)
     for layer, cell in enumerate(body.recurrent.cells):
@@ -83,21 +83,21 @@ def test_the_lstm_reads_as_torchs_own():
 
 
 def test_only_language_models_predict_the_next_token():
-    assert Understander(BODIES["bert"], 2).predicts is None
+    assert UnderstandingModel(BODIES["bert"], 2).predicts is None
     for name in ("gpt", "lstm"):
-        model = Understander(BODIES[name], 2)
+        model = UnderstandingModel(BODIES[name], 2)
         assert model.predicts is model.body.output
 
 
 def test_segments_are_left_out_where_a_body_tells_none_apart():
     config = BERTConfig(**{**SMALL, "segments": 0})
     tokens, packing, segments = packed(SEQUENCES)
-    assert Understander(config, 2)(tokens, packing, segments).shape == (11, 8)
+    assert UnderstandingModel(config, 2)(tokens, packing, segments).shape == (11, 8)
 
 
 @pytest.mark.parametrize("name", BODIES)
 def test_each_layer_takes_its_part_of_the_rate(name):
-    model = Understander(BODIES[name], 2)
+    model = UnderstandingModel(BODIES[name], 2)
     share = rate_share(2, 0.5, 0, False)
     layers = {layer_of(parameter, 2) for parameter, _ in model.named_parameters()}
     assert layers == {0, 1, 2, 3}

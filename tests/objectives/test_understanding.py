@@ -5,12 +5,12 @@ import torch
 from torch.nn import functional
 
 from landmark.data.understanding.corpus import Labels
-from landmark.data.understanding.encoding import Reading
+from landmark.data.understanding.encoding import EncodedExample
 from landmark.data.understanding.samples import collate_readings
 from landmark.models.recurrent.language_model import RecurrentLanguageModelConfig
 from landmark.models.transformer.bert import BERTConfig
 from landmark.models.transformer.gpt import GPTConfig
-from landmark.models.understanding import Understander
+from landmark.models.understanding import UnderstandingModel
 from landmark.objectives.understanding import (
     UnderstandingConfig,
     UnderstandingObjective,
@@ -31,20 +31,20 @@ ROWS = [[3, 4, 5, 6], [7, 8, 2], [9, 10, 11, 12, 13], [3, 9, 9]]
 
 def objective(body: str, labels: Labels, **settings: float) -> UnderstandingObjective:
     torch.manual_seed(0)
-    model = Understander(BODIES[body], labels.num_outputs, dropout=0.0)
+    model = UnderstandingModel(BODIES[body], labels.num_outputs, dropout=0.0)
     return UnderstandingObjective(model, UnderstandingConfig(**settings), labels)
 
 
-def reading(*rows: list[int], **facts) -> Reading:
-    return Reading(list(rows), [len(row) for row in rows], **facts)
+def reading(*rows: list[int], **facts) -> EncodedExample:
+    return EncodedExample(list(rows), [len(row) for row in rows], **facts)
 
 
-def hidden_of(model: Understander, row: list[int]):
+def hidden_of(model: UnderstandingModel, row: list[int]):
     batch = collate_readings([reading(row, label=0)], "classification")
     return model(batch.tokens, batch.packing, batch.segments)
 
 
-def turn(its: UnderstandingObjective, readings: list[Reading]):
+def turn(its: UnderstandingObjective, readings: list[EncodedExample]):
     (only,) = its.turns(collate_readings(readings, its.labels.kind), 1)
     return only
 

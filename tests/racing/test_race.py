@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from landmark.core.errors import UserError
-from landmark.racing import leg as legs
+from landmark.racing import trial as trials
 from landmark.racing.entry import enter_problem, enter_recipe
 from landmark.racing.race import hold_race
 from landmark.racing.result import read_result
@@ -36,12 +36,12 @@ def test_each_method_goes_on_with_the_rate_that_validates_best(bowl, tmp_path):
         losses = sorted(finish.loss for finish in standing.finishes)
         assert standing.loss == losses[1]
         assert standing.band == (losses[0], losses[2])
-    done = [record["done"] for record in seen if record["kind"] == "leg"]
+    done = [record["done"] for record in seen if record["kind"] == "trial"]
     assert done == list(range(1, 13))  # 2 methods of 4 rates and 2 more seeds each
     assert all(record["total"] == 12 for record in seen)
 
 
-def test_a_leg_is_what_torch_does_by_hand(bowl, tmp_path):
+def test_a_trial_is_what_torch_does_by_hand(bowl, tmp_path):
     result = race(bowl, tmp_path / "race", methods=["adam"], rates=[0.03], seeds=1)
     from bowl_problem import Bowl
 
@@ -98,7 +98,8 @@ def test_what_has_finished_is_not_repeated_and_more_can_be_asked_for(bowl, tmp_p
     first = race(bowl, tmp_path / "race", methods=["sgd"], seeds=1)
     run = []
     monkeypatch.setattr(
-        "landmark.racing.crew.run_leg", lambda leg: (run.append(leg.name), legs.run_leg(leg))
+        "landmark.racing.worker_pool.run_trial",
+        lambda trial: (run.append(trial.name), trials.run_trial(trial)),
     )
     again = race(bowl, tmp_path / "race", methods=["sgd"], seeds=1, resume=True)
     assert run == []
@@ -108,9 +109,9 @@ def test_what_has_finished_is_not_repeated_and_more_can_be_asked_for(bowl, tmp_p
     assert more.standings[0].finishes[0] == first.standings[0].finishes[0]
 
 
-def test_legs_leave_a_recipe_and_a_log_but_no_weights(bowl, tmp_path):
+def test_trials_leave_a_recipe_and_a_log_but_no_weights(bowl, tmp_path):
     race(bowl, tmp_path / "race", methods=["adam"], rates=[0.03], seeds=1)
-    folder = tmp_path / "race" / "legs" / "adam" / "rate-0.03" / "seed-1"
+    folder = tmp_path / "race" / "trials" / "adam" / "rate-0.03" / "seed-1"
     assert {path.name for path in folder.iterdir()} == {"recipe.yaml", "log.jsonl", "lock"}
 
 

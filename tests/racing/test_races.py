@@ -3,7 +3,7 @@ from itertools import pairwise
 
 import pytest
 
-from landmark.racing.races import RACES, Race, Racer
+from landmark.racing.races import RACES, Competitor, Race
 from landmark.tasks.catalog import RECIPES, load_catalog
 from landmark.tasks.training import resolve
 
@@ -38,7 +38,7 @@ def test_names_of_racers_are_given_once(name):
 
 
 def test_rates_are_four_in_even_steps_of_a_logarithm():
-    rates = Racer("adam", (), 2e-3).rates
+    rates = Competitor("adam", (), 2e-3).rates
     assert rates == (2e-4, 6e-4, 2e-3, 6e-3)
     steps = [math.log10(after / before) for before, after in pairwise(rates)]
     assert all(abs(step - 0.5) < 0.03 for step in steps)
@@ -50,7 +50,7 @@ def test_rates_are_four_in_even_steps_of_a_logarithm():
 
 
 def test_a_racer_whose_updates_cost_more_makes_fewer():
-    slow = Racer("lbfgs", ("optimizer.name=lbfgs",), 1.0, pace=40)
+    slow = Competitor("lbfgs", ("optimizer.name=lbfgs",), 1.0, pace=40)
     race = Race("race-mlp", "", 400, 4000, (slow,))
     assert "trainer.max_steps=10" in race.overrides(slow, 1.0, 1, 400)
     assert "trainer.max_steps=1" in race.overrides(slow, 1.0, 1, 3)

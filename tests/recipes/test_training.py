@@ -46,7 +46,7 @@ def test_a_file_without_the_ending_is_a_recipe_file_too(tmp_path):
 def test_a_name_that_is_neither_recipe_nor_file_suggests_the_nearest(tmp_path):
     with pytest.raises(UserError, match="did you mean gan-gaussian"):
         resolve("gan-gausian")
-    with pytest.raises(UserError, match="unknown recipe"):
+    with pytest.raises(UserError, match="is a folder: name a recipe"):
         resolve(str(tmp_path))
 
 

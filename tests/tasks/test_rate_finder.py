@@ -7,7 +7,7 @@ from PIL import Image
 
 from landmark.core.errors import UserError
 from landmark.optim.schedule import learning_rate
-from landmark.tasks.rate_finder import RateTest, Trial, averaged, find_rate
+from landmark.tasks.rate_finder import RateStep, RateTest, averaged, find_rate
 from landmark.tasks.rate_options import RateFinderOptions
 from landmark.tasks.training import resolve, train
 
@@ -24,11 +24,11 @@ def test_a_loss_is_averaged_with_its_neighbours_and_what_diverges_is_cut_off():
 def test_a_tenth_of_the_rate_with_the_lowest_loss_is_suggested():
     losses = [2.3, 2.0, 1.0, 2.0, 2.6]
     rates = [1e-4, 1e-3, 1e-2, 1e-1, 1.0]
-    trials = tuple(map(Trial, rates, losses, losses))
+    trials = tuple(map(RateStep, rates, losses, losses))
     test = RateTest("gpt", trials, True, factor=2.0)
     assert test.suggested == pytest.approx(1e-3)
     assert test.setting == "schedule.rate=0.002"
-    rising = tuple(map(Trial, rates, [1.0, 1.1, 2.0, 3.0, 4.0], [1.0, 1.1, 2.0, 3.0, 4.0]))
+    rising = tuple(map(RateStep, rates, [1.0, 1.1, 2.0, 3.0, 4.0], [1.0, 1.1, 2.0, 3.0, 4.0]))
     assert RateTest("gpt", rising, True).suggested is None
 
 

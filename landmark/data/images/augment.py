@@ -41,41 +41,43 @@ class AugmentConfig:
     """How training's images are varied; by default not at all, but for where they are cut."""
 
     padding: Annotated[int, Field(ge=0)] = 0
-    """Pixels of black that a random crop may reach into on every side."""
+    """Random crop: pad the image by this many pixels on each side first."""
     area: tuple[float, float] | None = None
-    """Least and most share of an image's area that a random crop takes, then scaled; null: off."""
+    """Random resized crop: range of the crop's area as a fraction of the image, as [0.08, 1];
+    null: off.
+    """
     flip: bool = False
-    """Whether half of the images are mirrored, left to right."""
+    """Flip half of the images horizontally."""
     rotation: Annotated[float, Field(ge=0, le=180)] = 0.0
-    """Most degrees of a turn to either side."""
+    """Maximum rotation in degrees, in either direction."""
     zoom: Share = 0.0
-    """Most share by which an image grows or shrinks, in height and width on their own."""
+    """Maximum scaling up or down as a fraction, drawn separately for height and width."""
     shear: Annotated[float, Field(ge=0, le=45)] = 0.0
-    """Most degrees of a slant."""
+    """Maximum shear in degrees."""
     shift: Annotated[float, Field(ge=0)] = 0.0
-    """Most pixels of a shift, down and to the right on their own, in parts of pixels too."""
+    """Maximum translation in pixels (subpixel), drawn separately for each axis."""
     elastic: Annotated[float, Field(ge=0)] = 0.0
-    """Typical pixels by which parts of an image are bent."""
+    """Elastic deformation: standard deviation of the displacement in pixels."""
     brightness: Share = 0.0
-    """Most share by which an image becomes brighter or darker."""
+    """Maximum change of brightness, as in torchvision's ColorJitter."""
     contrast: Share = 0.0
-    """Most share by which its contrast changes."""
+    """Maximum change of contrast, as in ColorJitter."""
     saturation: Share = 0.0
-    """Most share by which its colours become stronger or paler."""
+    """Maximum change of saturation, as in ColorJitter."""
     hue: Annotated[float, Field(ge=0, le=0.5)] = 0.0
-    """Most share of the colour circle by which its colours turn."""
+    """Maximum shift of the hue, as a fraction of the colour circle."""
     components: Annotated[float, Field(ge=0)] = 0.0
-    """AlexNet's change of colours: the deviation of its draws (there 0.1)."""
+    """AlexNet's PCA colour augmentation: standard deviation of its draws (paper: 0.1)."""
     cutout: Annotated[int, Field(ge=0)] = 0
-    """Side of a square that is blanked out, in pixels."""
+    """Cutout: side of the square that is erased, in pixels; 0: off."""
     mixup: Share = 0.0
-    """Alpha of mixup: images are mixed with others, more evenly the higher it is."""
+    """Alpha of mixup; 0: off. With mixup and cutmix, each image gets one of the two."""
     cutmix: Share = 0.0
-    """Alpha of CutMix: a box of another image is pasted in; beside mixup, half of the images."""
+    """Alpha of CutMix; 0: off."""
     randaugment: (
         tuple[Annotated[int, Field(ge=1)], Annotated[float, Field(ge=0, le=MOST)]] | None
     ) = None
-    """RandAugment: operations an image, and their magnitude up to 30, as [2, 9]; null: off."""
+    """RandAugment: number of operations and magnitude (up to 30), as [2, 9]; null: off."""
 
     @model_validator(mode="after")
     def _goes_together(self) -> "AugmentConfig":

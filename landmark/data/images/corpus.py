@@ -52,25 +52,31 @@ class ImageDataConfig:
     """Which images, and the form they are kept in."""
 
     corpus: Corpus = "digits"
-    """The embedded digits, a public set, or `files`."""
+    """Data set: the embedded digits, a public set, or `files` for your own images."""
     folder: str | None = None
-    """For files: a folder (or .zip, .tar) with a folder a class, or of train/ valid/ test/ each."""
+    """For corpus=files: a folder (or .zip, .tar) with one subfolder per class, or train/, valid/
+    and test/ of that form.
+    """
     size: Annotated[int, Field(ge=1)] | None = None
-    """Pixels of a side that images are scaled to when they are read; null: as they are."""
+    """Resize images to this many pixels when they are read; null: keep their size."""
     fit: Fit = "crop"
-    """Scaled so that the shorter side is `size` (crop), the longer one (pad), or both (squeeze)."""
+    """How to make images square: crop (shorter side to `size`, then centre crop), pad (longer side
+    to `size`, then pad) or squeeze (change the aspect ratio).
+    """
     interpolation: Interpolation = "bilinear"
-    """How images are scaled: bilinear or bicubic, in training's crops too."""
+    """Interpolation when resizing, also in random resized crops: bilinear or bicubic."""
     channels: Literal[1, 3] | None = None
-    """1: grey, 3: colour; null: as the set has it, files in colour."""
+    """1: greyscale, 3: colour; null: as in the data set (your own images: colour)."""
     validation: Annotated[float, Field(gt=0, lt=1)] = 0.1
-    """The share of training images to hold out where there is no valid/."""
+    """Fraction of the training images to hold out if there is no valid/."""
     limit: Annotated[int, Field(ge=2)] | None = None
-    """Train on so many images, chosen at random; null: on all."""
+    """Train on a random subset of this many images; null: all."""
     strict: bool = False
-    """Whether an image that cannot be read ends it; else it is named and left out."""
+    """Stop at the first unreadable image instead of skipping it with a message."""
     cache: Annotated[float, Field(ge=0)] = 4.0
-    """Most gigabytes of decoded images in the run folder; beyond, files are read as needed."""
+    """Maximum size in gigabytes of the cache of decoded images in the run directory; further
+    images are decoded as needed.
+    """
 
     @model_validator(mode="after")
     def _goes_together(self) -> "ImageDataConfig":

@@ -46,9 +46,9 @@ class Fitting:
     """How an image is brought into the form that it is kept in."""
 
     size: int | None = None
-    """Pixels of a side; None: as it is."""
+    """Pixels per side; None: keep the image's size."""
     fit: Fit = "crop"
-    """crop: the shorter side is `size`; pad: the longer one; squeeze: both."""
+    """crop: the shorter side becomes `size`; pad: the longer one; squeeze: both."""
     channels: int = 3
     interpolation: Interpolation = "bilinear"
 

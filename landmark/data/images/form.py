@@ -29,9 +29,9 @@ class ImageForm:
     fit: Fit = "crop"
     mean: tuple[float, ...] = (0.485, 0.456, 0.406)
     deviation: tuple[float, ...] = (0.229, 0.224, 0.225)
-    """Of training's pixels between 0 and 1, a channel each; by default ImageNet's."""
+    """Standard deviation of the training pixels (0 to 1) per channel; default: ImageNet's."""
     colours: tuple[tuple[float, ...], ...] = ()
-    """Principal components of training's colours, each as long as its standard deviation."""
+    """Principal components of the training colours, each scaled by its standard deviation."""
     interpolation: Interpolation = "bilinear"
 
     @classmethod

@@ -28,11 +28,11 @@ class ImageBatchConfig:
     """How images are put together for one update."""
 
     size: Annotated[int, Field(ge=1)] = 128
-    """Images an update."""
+    """Batch size in images."""
     workers: Annotated[int, Field(ge=0)] = 0
-    """Extra processes that prepare batches."""
+    """Number of worker processes that load batches; 0: load in the main process."""
     balanced: bool = False
-    """Draw every class equally often in training: images of a rare one several times an epoch."""
+    """Balanced sampling: draw every class equally often, repeating the images of rare classes."""
 
 
 class ImageSamples:

@@ -48,7 +48,7 @@ class ArraySource:
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ImageSubset:
     """Some images of a source."""
 
     source: ImageSource
@@ -70,7 +70,7 @@ class Chosen:
 
 
 @dataclass(frozen=True)
-class Renumbered:
+class RelabelledSource:
     """A source whose classes have the numbers that a run gives them."""
 
     source: ImageSource
@@ -93,7 +93,7 @@ def renumbered(source: ImageSource, names: tuple[str, ...]) -> ImageSource:
     """A source with a run's classes; one that is not among them is refused."""
     if source.names == names:
         return source
-    found = Renumbered(source, names)
+    found = RelabelledSource(source, names)
     unknown = np.flatnonzero(found.labels < 0)
     if len(unknown):
         index = int(unknown[0])
@@ -108,9 +108,9 @@ def channels_of(source: ImageSource) -> int:
     """How many channels images have by nature: files are taken for coloured."""
     if isinstance(source, ArraySource):
         return 3 if source.images.ndim == 4 and source.images.shape[3] == 3 else 1
-    return channels_of(source.source) if isinstance(source, Chosen) else 3
+    return channels_of(source.source) if isinstance(source, ImageSubset) else 3
 
 
-def choose(source: ImageSource, indices: Sequence[int] | NDArray[np.int64]) -> Chosen:
+def choose(source: ImageSource, indices: Sequence[int] | NDArray[np.int64]) -> ImageSubset:
     """Some images of a source, in order of their numbers."""
-    return Chosen(source, np.sort(np.asarray(indices, np.int64)))
+    return ImageSubset(source, np.sort(np.asarray(indices, np.int64)))

@@ -42,17 +42,19 @@ class TextConfig:
     """Where text comes from."""
 
     corpus: Literal["shakespeare", "reading", "stdlib", "files", "hello"] = "shakespeare"
-    """A million characters of Shakespeare, the small corpus that GPT and BERT read here, the
-    sources of Python's standard library, your own files, or one word."""
+    """Data set: Tiny Shakespeare, the small mixed corpus for GPT and BERT, the source code of
+    Python's standard library, `files` for your own text, or one repeated word.
+    """
     text: tuple[str, ...] = ()
-    """Files: plain or gzipped text in UTF-8, read as one text in this order."""
+    """For corpus=files: text files (UTF-8, may be gzipped), concatenated in this order."""
     valid_text: tuple[str, ...] = ()
-    """Files to validate on; none: the last part of the text is held out."""
+    """Validation files; none: hold out the end of the text."""
     validation: Annotated[float, Field(gt=0, lt=1)] = 0.1
-    """The share of the text's characters to hold out."""
+    """Fraction of the characters to hold out."""
     apart: bool = False
-    """Whether documents (files) are kept apart by an end-of-text token, as subwords have one; no
-    token looks back into another document."""
+    """Separate documents (files) with an end-of-text token, and do not attend across documents;
+    needs subwords.
+    """
 
     @model_validator(mode="after")
     def _files_go_with_their_corpus(self) -> "TextConfig":
@@ -68,13 +70,15 @@ class TextTokenizerConfig:
     """What the model reads and writes one of at a time."""
 
     kind: Literal["characters", "subwords"] = "characters"
-    """The text's own characters (the held-out ones too) and no others, or subwords learnt from it,
-    which take any text."""
+    """characters: one token per character of the text; subwords: byte-level BPE learnt from it,
+    which can encode any text.
+    """
     vocab_size: Annotated[int, Field(ge=260)] = 8000
-    """Subwords: most entries of the vocabulary."""
+    """Maximum vocabulary size (subwords only)."""
     file: str | None = None
-    """An existing tokenizer.json, of either kind, to use instead; or GPT-2's vocab.json, with its
-    merges.txt beside it."""
+    """Use this tokenizer instead of training one: a tokenizer.json of either kind, or GPT-2's
+    vocab.json with merges.txt beside it.
+    """
 
 
 @dataclass(frozen=True)
@@ -93,7 +97,7 @@ class Piece:
     name: str
     first_line: int
     begins: bool
-    """Whether the document begins with it."""
+    """Whether this piece starts the document."""
 
     def place(self, offset: int) -> str:
         """Where in the document a character of this piece stands."""

@@ -35,13 +35,15 @@ class PassageConfig:
     """Where text comes from."""
 
     corpus: Literal["reading", "files"] = "reading"
-    """War and Peace, Shakespeare and the texts of three tasks; or your own files."""
+    """Data set: the small mixed corpus (War and Peace, Shakespeare and the texts of three tasks),
+    or `files` for your own.
+    """
     text: tuple[str, ...] = ()
-    """Files: plain or gzipped text in UTF-8; blank lines separate documents."""
+    """For corpus=files: text files (UTF-8, may be gzipped); blank lines separate documents."""
     valid_text: tuple[str, ...] = ()
-    """Files to validate on; none: the last documents are held out."""
+    """Validation files; none: hold out the last documents."""
     validation: Annotated[float, Field(gt=0, lt=1)] = 0.1
-    """The share of the text's characters to hold out."""
+    """Fraction of the characters to hold out."""
 
     @model_validator(mode="after")
     def _files_go_with_their_corpus(self) -> "PassageConfig":
@@ -52,14 +54,14 @@ class PassageConfig:
         return self
 
 
-class Written(NamedTuple):
+class StoreSummary(NamedTuple):
     """What a store holds."""
 
     documents: int
     sentences: int
     tokens: int
     longer_documents: int
-    """Those of two sentences or more."""
+    """Documents of two sentences or more."""
 
 
 def data_digest(config: PassageConfig) -> str:
@@ -110,7 +112,7 @@ def prepare_passages(
 
 def encode_passages(
     path: Path, tokenizer: WordPieceTokenizer, folder: Path, longest: int
-) -> Written:
+) -> StoreSummary:
     """Write a file into a token store as the text of a training is written; what is in it."""
     written = _write(read_documents([str(path)]), tokenizer, folder, longest)
     if not written.tokens:
@@ -184,7 +186,7 @@ def _tokenizer(config: WordPieceConfig, documents: Documents, report: Report) ->
 
 def _write(
     documents: Iterator[list[str]], tokenizer: WordPieceTokenizer, folder: Path, longest: int
-) -> Written:
+) -> StoreSummary:
     """Encode documents into a token store."""
     counts = [0, 0, 0, 0]
     with ShardWriter(folder, (SIDE,), len(tokenizer)) as writer:
@@ -202,7 +204,7 @@ def _write(
                 tokens = sum(map(len, sentences))
                 for place, more in enumerate((1, len(sentences), tokens, len(sentences) > 1)):
                     counts[place] += more
-    return Written(*counts)
+    return StoreSummary(*counts)
 
 
 def _pieces(sentences: Iterable[list[int]], longest: int) -> Iterator[list[int]]:

@@ -29,7 +29,7 @@ class Segments(NamedTuple):
     second_start: int
     second_stop: int
     kind: int
-    """FOLLOWS, IS_ANOTHER or IS_ALONE: what the second is."""
+    """FOLLOWS, IS_ANOTHER or IS_ALONE: how the second segment relates to the first."""
 
 
 class SegmentPlan:

@@ -28,13 +28,17 @@ class StreamConfig:
     """How a text is put together for one update."""
 
     streams: Annotated[int, Field(ge=1)] = 64
-    """Recurrent: streams read side by side; a short text has fewer. GPT: windows of an update."""
+    """Batch size: streams read in parallel (recurrent) or windows (GPT). A short text has fewer
+    streams.
+    """
     length: Annotated[int, Field(ge=1)] = 64
-    """Tokens of each stream or window an update: as far as gradients reach back."""
+    """Tokens per stream or window in a batch: the length of truncated backpropagation."""
     valid_streams: Annotated[int, Field(ge=1)] = 8
-    """Streams or windows at a time to validate on. Streams: fewer lose less at their beginnings."""
+    """Validation batch size: streams or windows. Fewer streams lose less context at their
+    beginnings.
+    """
     workers: Annotated[int, Field(ge=0)] = 0
-    """Extra processes that prepare batches."""
+    """Number of worker processes that load batches; 0: load in the main process."""
 
 
 class RunningText:

@@ -37,11 +37,11 @@ class WordPieceConfig:
     """How text is cut into pieces of words."""
 
     vocab_size: Annotated[int, Field(ge=30)] = 8000
-    """Most entries of the vocabulary; small corpora may fill fewer."""
+    """Maximum vocabulary size; a small corpus may give fewer entries."""
     lowercase: bool = True
-    """Whether text is read in lower case and without accents (BERT's "uncased")."""
+    """Lowercase the text and strip accents (BERT uncased)."""
     file: str | None = None
-    """An existing vocabulary to use instead: a tokenizer.json, or BERT's vocab.txt."""
+    """Use this vocabulary instead of training one: a tokenizer.json, or BERT's vocab.txt."""
 
 
 class Word(NamedTuple):

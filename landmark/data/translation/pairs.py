@@ -1,6 +1,6 @@
 """Tokenised sentence pairs as samples: batches of a token budget, of like lengths, shuffled."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import numpy as np
@@ -23,13 +23,13 @@ class BatchConfig:
     """How samples are put together for one update."""
 
     tokens: Annotated[int, Field(ge=1)] = 4096
-    """Most tokens an update, counted on the longer side."""
+    """Maximum number of tokens per batch, counted on the longer side."""
     pool: Annotated[int, Field(ge=1)] = 50
-    """Batches' worth of shuffled pairs that are sorted by length together."""
+    """Number of batches of shuffled pairs to sort by length together (less padding)."""
     workers: Annotated[int, Field(ge=0)] = 0
-    """Extra processes that prepare batches."""
+    """Number of worker processes that load batches; 0: load in the main process."""
     bpe_dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0
-    """BPE-dropout: the probability that a merge is undone; `tokens` are counted before it."""
+    """BPE-dropout: probability of dropping a merge; `tokens` counts tokens without it."""
 
 
 class PairSamples:
@@ -43,10 +43,10 @@ class PairSamples:
         begin: int,
         end: int,
         shuffle: bool = True,
-        bpe_dropout: BpeDropout | None = None,
+        bpe_dropout: Mapping[str, BpeDropout] | None = None,
     ) -> None:
         self.store, self.config, self.seed, self.shuffle = store, config, seed, shuffle
-        self.begin, self.end, self.bpe_dropout = begin, end, bpe_dropout
+        self.begin, self.end, self.bpe_dropout = begin, end, bpe_dropout or {}
 
     def plan(self, epoch: int) -> Plan:
         source, target = self.store.lengths["source"] + 1, self.store.lengths["target"] + 1
@@ -66,10 +66,10 @@ class PairSamples:
     def _tokens(self, side: str, epoch: int, sample: int) -> NDArray[Any]:
         """One side of a pair; BPE-dropout depends on nothing but seed, epoch and sample."""
         tokens = self.store[side, sample]
-        if self.bpe_dropout is None:
+        if side not in self.bpe_dropout:
             return tokens
         random = np.random.default_rng(derive_seed(self.seed, "bpe-dropout", side, epoch, sample))
-        return self.bpe_dropout.apply(tokens, random)
+        return self.bpe_dropout[side].apply(tokens, random)
 
 
 def collate_pairs(

@@ -25,42 +25,49 @@ class ParallelTextConfig:
     """Where sentence pairs come from."""
 
     corpus: Literal["embedded", "files", "multi30k", "wmt14"] = "embedded"
-    """What Landmark carries (generated English-German), your own files, or a public set."""
+    """Data set: embedded (generated English-German that comes with Landmark), files (your own) or
+    a public set.
+    """
     source_language: str = "en"
-    """What is translated from: which files of a public set, and how words are cut."""
+    """Source language: selects the files of a public set and the rules for splitting words."""
     target_languages: tuple[str, ...] = ("de",)
-    """What is translated into. Several: one model, told by a tag before the source; own files then
-    say one language for each target file."""
+    """Target language. With several, one multilingual model is trained and a tag before the source
+    selects the language; for your own files give one language per target file.
+    """
     train_pairs: Annotated[int, Field(ge=1)] = 100_000
-    """Embedded corpus: pairs to draw for training."""
+    """Embedded corpus: number of training pairs."""
     valid_pairs: Annotated[int, Field(ge=1)] = 500
-    """Pairs to validate on: drawn (embedded), or held out of the files if none are given."""
+    """Number of validation pairs: generated (embedded), or held out if no validation files are
+    given.
+    """
     corpus_seed: int = 1
-    """Embedded corpus: which pairs are drawn."""
+    """Embedded corpus: random seed of the generated pairs."""
     source: tuple[str, ...] = ()
-    """Files: sentences to translate from, one a line; or .tsv files with both sides."""
+    """For corpus=files: source sentences, one per line; or .tsv files with both sides."""
     target: tuple[str, ...] = ()
-    """Files: their translations, line by line."""
+    """For corpus=files: their translations, line by line."""
     valid_source: tuple[str, ...] = ()
-    """Files to validate on."""
+    """Validation files: source sentences."""
     valid_target: tuple[str, ...] = ()
-    """Their translations."""
+    """Validation files: their translations."""
     extra_source: tuple[str, ...] = ()
-    """Files with more to train on beside any corpus, made up by a model perhaps: never held out, no
-    part of what the tokenizer is learnt from, and a pair that is there already is left out."""
+    """Additional training pairs for any corpus, such as back-translations. They are never held
+    out, the tokenizer is not trained on them, and pairs that occur already are skipped.
+    """
     extra_target: tuple[str, ...] = ()
-    """Their translations."""
+    """Translations of extra_source, line by line."""
     extra_mark: str = ""
-    """What to put before the source of each extra pair, so that the model knows it from the others:
-    tagged back-translation, Caswell et al. 2019, arXiv 1906.06442. A sign no text has, as ^."""
+    """Tag to put before each source of the additional pairs: tagged back-translation (Caswell et
+    al. 2019, arXiv 1906.06442). Use a character that no text contains, such as ^.
+    """
     reverse: bool = False
-    """Swap the sides: translate from the target language to the source language."""
+    """Train the reverse direction: from the target language to the source language."""
     clean: bool = False
-    """Drop empty, over-long, lopsided and repeated pairs, and say how many."""
+    """Drop empty, too long, badly matched and duplicate pairs, and report how many."""
     clean_max_words: Annotated[int, Field(ge=1)] = 250
-    """Cleaning: most words a side."""
+    """Cleaning: maximum number of words per side."""
     clean_max_ratio: Annotated[float, Field(ge=1)] = 3.0
-    """Cleaning: most times one side may be longer than the other."""
+    """Cleaning: maximum ratio of the two sides' lengths."""
 
     @model_validator(mode="after")
     def _files_fit_the_corpus(self) -> "ParallelTextConfig":

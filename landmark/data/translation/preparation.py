@@ -11,7 +11,6 @@ from typing import Any
 from landmark.core.errors import UserError
 from landmark.core.storage import write_durably
 from landmark.data.embedded import corpus as embedded
-from landmark.data.foreign.sentencepiece import load_subwords
 from landmark.data.hold_out import every_nth
 from landmark.data.public_text import text_digest, text_files
 from landmark.data.shards import ShardWriter
@@ -26,6 +25,7 @@ from landmark.data.translation.parallel_text import (
     remember,
 )
 from landmark.data.translation.text_form import FormName, TextForm
+from landmark.data.translation.vocabulary import read_subwords, train_subwords
 
 Report = Callable[[Mapping[str, Any]], None]
 WORDS = "words.txt"
@@ -41,7 +41,7 @@ def data_digest(config: ParallelTextConfig) -> str:
 
 
 @dataclass(frozen=True)
-class Part:
+class LanguageData:
     """Pairs into one language; `tag` is that language where a model has several."""
 
     tag: str
@@ -50,7 +50,7 @@ class Part:
 
 def training_parts(
     config: ParallelTextConfig, form: FormName, dropped: Counter[str], report: Report
-) -> Iterator[Part]:
+) -> Iterator[LanguageData]:
     """The training pairs, in order; what cleaning leaves out is counted in `dropped`."""
     if config.corpus == "embedded":
         pairs = iter(_embedded_pairs("train", config.train_pairs, config.corpus_seed))
@@ -65,20 +65,22 @@ def training_parts(
 
 
 def _with_extra(
-    parts: Iterator[Part], config: ParallelTextConfig, form: FormName, dropped: Counter[str]
-) -> Iterator[Part]:
+    parts: Iterator[LanguageData], config: ParallelTextConfig, form: FormName, dropped: Counter[str]
+) -> Iterator[LanguageData]:
     """The parts, to be read in their order, and behind them the extra pairs that are new."""
     seen: set[bytes] = set()
     for part in parts:
-        yield Part(part.tag, remember(part.pairs, seen))
+        yield LanguageData(part.tag, remember(part.pairs, seen))
     pairs = _cleaned(read_pairs(config.extra_source, config.extra_target), config, dropped)
     extra = _part(config, form, config.target_languages[0], pairs)
     new = leave_out(extra.pairs, seen, dropped)
     mark = f"{config.extra_mark} " if config.extra_mark else ""
-    yield Part(extra.tag, ((mark + source, target) for source, target in new))
+    yield LanguageData(extra.tag, ((mark + source, target) for source, target in new))
 
 
-def validation_parts(config: ParallelTextConfig, form: FormName, report: Report) -> Iterator[Part]:
+def validation_parts(
+    config: ParallelTextConfig, form: FormName, report: Report
+) -> Iterator[LanguageData]:
     """The pairs to validate on: drawn, read, or every n-th of the training files."""
     if config.corpus == "embedded":
         drawn = iter(_embedded_pairs("valid", config.valid_pairs, config.corpus_seed))
@@ -116,12 +118,14 @@ def _sides(config: ParallelTextConfig, split: str, report: Report) -> Iterator[S
         yield language, [str(path) for path in left], [str(path) for path in right]
 
 
-def _part(config: ParallelTextConfig, form: FormName, language: str, pairs: Iterator[Pair]) -> Part:
+def _part(
+    config: ParallelTextConfig, form: FormName, language: str, pairs: Iterator[Pair]
+) -> LanguageData:
     """Pairs in the model's form and direction."""
     source, target = TextForm(form, config.source_language), TextForm(form, language)
     read = ((source.read(left), target.read(right)) for left, right in pairs)
     turned = ((right, left) for left, right in read) if config.reverse else read
-    return Part(language if config.tags else "", turned)
+    return LanguageData(language if config.tags else "", turned)
 
 
 def _cleaned(
@@ -168,8 +172,8 @@ def prepare_translation(
     folder: Path,
     max_length: int,
     report: Report,
-) -> int:
-    """Write tokenizer.json, words.txt and data/ into a run folder; the vocabulary's size."""
+) -> SubwordTokenizer:
+    """Write tokenizer.json, words.txt and data/ into a run folder; the vocabulary."""
     folder.mkdir(parents=True, exist_ok=True)
     _check_files(config)
     form = tokenizer_config.form
@@ -195,29 +199,37 @@ def prepare_translation(
         raise UserError("no validation pair is left: give --valid-source and --valid-target")
     write_durably(folder / WORDS, ("\n".join(sorted(words)) + "\n").encode())
     counts = {"pairs": kept, "valid_pairs": valid, "vocabulary": len(tokenizer)}
+    subwords = f"{len(tokenizer):,} subwords"
+    if tokenizer.source is not tokenizer.target:
+        counts["source_vocabulary"] = len(tokenizer.source)
+        subwords = f"{len(tokenizer.source):,} and {subwords}"
     left_out = {"left_out": dict(dropped), "valid_left_out": dict(valid_dropped)}
-    summary = [f"{kept:,} pairs to train on, {valid:,} to validate, {len(tokenizer):,} subwords"]
+    summary = [f"{kept:,} pairs to train on, {valid:,} to validate, {subwords}"]
     for reasons, which in ((dropped, ""), (valid_dropped, " of validation")):
         if reasons:
             summary.append(f"warning: left out{which}: {_counts(reasons)}")
     report({"kind": "data", **counts, **left_out, "summary": "\n".join(summary)})
-    return len(tokenizer)
+    return tokenizer
 
 
 def _tokenizer(
     config: ParallelTextConfig, settings: TokenizerConfig, report: Report
 ) -> SubwordTokenizer:
     """The one that a file holds, extended if that is asked for; or one learnt from the data."""
-    parts = training_parts(config, settings.form, Counter(), report)
-    lines = (line for part in parts for pair in part.pairs for line in pair)
+
+    def side(place: int) -> Iterator[str]:
+        parts = training_parts(config, settings.form, Counter(), report)
+        return (pair[place] for part in parts for pair in part.pairs)
+
     if not settings.file:
         report({"kind": "note", "text": "training the tokenizer"})
-        return SubwordTokenizer.train(lines, settings, config.tags)
-    tokenizer = load_subwords(Path(settings.file))
+        return train_subwords(side(0), side(1), settings, config.tags)
+    tokenizer = read_subwords(settings)
     if not settings.extend:
         return tokenizer
     report({"kind": "note", "text": f"learning up to {settings.extend} new subwords"})
-    return tokenizer.extended(lines, settings.extend)
+    both = (line for pair in zip(side(0), side(1), strict=True) for line in pair)
+    return tokenizer.extended(both, settings.extend)
 
 
 def _check_files(config: ParallelTextConfig) -> None:
@@ -235,7 +247,7 @@ def _check_files(config: ParallelTextConfig) -> None:
 
 
 def _write(
-    parts: Iterator[Part],
+    parts: Iterator[LanguageData],
     tokenizer: SubwordTokenizer,
     folder: Path,
     max_length: int,
@@ -243,8 +255,8 @@ def _write(
     words: set[str] | None = None,
 ) -> int:
     """Encode pairs into a token store, leaving out those too long for the model."""
-    kept = 0
-    with ShardWriter(folder, ("source", "target"), len(tokenizer)) as writer:
+    kept, size = 0, max(len(tokenizer.source), len(tokenizer.target))
+    with ShardWriter(folder, ("source", "target"), size) as writer:
         for part in parts:
             tag = [tokenizer.tag(part.tag)] if part.tag else []
             while chunk := list(islice(part.pairs, _CHUNK)):

@@ -42,27 +42,35 @@ class TaskConfig:
     """What is to be understood, and where examples come from."""
 
     corpus: Literal["files", "sst2", "cola", "mrpc"] = "files"
-    """Your own files, or a public set."""
+    """Data set: `files` for your own, or a public set."""
     kind: Kind = "classification"
-    """classification, regression, choice (multiple choice), tagging (words) or span (answers)."""
+    """classification, regression, choice (multiple choice), tagging (one label per word) or span
+    (extractive question answering).
+    """
     train: Files = ()
-    """Files to train on: .tsv with a header; tagging: word and tag a line; span: .jsonl, .json."""
+    """Training files: .tsv with a header; tagging: one word and tag per line; span: .jsonl or
+    SQuAD's .json.
+    """
     valid: Files = ()
-    """Files to validate on; none: a share of the training examples is held out."""
+    """Validation files; none: hold out a part of the training examples."""
     text: str = "text"
-    """The column of the text."""
+    """Name of the text column."""
     text2: str | None = None
-    """The column of the second text, if there are pairs."""
+    """Name of the second text column, for pairs of texts."""
     label: str = "label"
-    """The column of the label; regression: the number; choice: the right one's number from 0."""
+    """Name of the label column; regression: a number; choice: the index of the right choice, from
+    0.
+    """
     choices: tuple[str, ...] = ()
-    """The columns of the choices."""
+    """Names of the columns with the choices."""
     both_ways: bool = False
-    """Pairs whose order says nothing: a GPT or LSTM reads them both ways and adds up."""
+    """The order of the two texts has no meaning: GPT and LSTM read both orders and add their
+    states.
+    """
     limit: Annotated[int, Field(ge=1)] | None = None
-    """Train on so many examples, chosen at random; null: on all."""
+    """Train on a random subset of this many examples; null: all."""
     validation: Annotated[float, Field(gt=0, lt=1)] = 0.1
-    """The share of training examples to hold out."""
+    """Fraction of the training examples to hold out."""
 
     @model_validator(mode="after")
     def _goes_together(self) -> "TaskConfig":
@@ -87,12 +95,14 @@ class Labels:
 
     kind: Kind
     names: tuple[str, ...] = ()
-    """Classes, or tags."""
+    """Names of the classes or tags."""
     mean: float = 0.0
     deviation: float = 1.0
-    """Of training's numbers: a model learns them as so many deviations from the mean."""
+    """Standard deviation of the training targets (regression): the model predicts normalised
+    numbers.
+    """
     may_be_missing: bool = False
-    """Whether there are questions without an answer."""
+    """Whether some questions have no answer."""
 
     @classmethod
     def of(cls, kind: Kind, examples: Iterable[Example]) -> "Labels":

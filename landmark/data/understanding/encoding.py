@@ -53,7 +53,7 @@ class Marks(NamedTuple):
 
 
 @dataclass
-class Reading:
+class EncodedExample:
     """An example as sequences of tokens, and what is to be found in them."""
 
     sequences: list[list[int]]
@@ -85,7 +85,7 @@ def marks_of(tokenizer: Any, is_bert: bool) -> Marks:
     return Marks(first, last, last)
 
 
-class Reader:
+class ExampleEncoder:
     """Turns examples into readings with one tokenizer."""
 
     def __init__(
@@ -104,20 +104,20 @@ class Reader:
         self.stride = stride or max(1, max_length // 4)
         self.numbers = {name: number for number, name in enumerate(labels.names)}
 
-    def read(self, examples: Sequence[Example]) -> list[Reading]:
+    def read(self, examples: Sequence[Example]) -> list[EncodedExample]:
         """Each example as sequences."""
         texts = [text for example in examples for text in _texts(example)]
         pieces = iter(self._cut(texts, examples))
         return [self._read(example, pieces) for example in examples]
 
-    def read_to_learn(self, examples: Sequence[Example]) -> list[Reading]:
+    def read_to_learn(self, examples: Sequence[Example]) -> list[EncodedExample]:
         """The same, without questions whose answers no window holds."""
         readings = self.read(examples)
         if self.labels.kind != "span":
             return readings
         return [reading for reading in readings if any(reading.labels or ())]
 
-    def _read(self, example: Example, pieces: Any) -> Reading:
+    def _read(self, example: Example, pieces: Any) -> EncodedExample:
         cut = [next(pieces) for _ in _texts(example)]
         if isinstance(example, TaggedWords):
             return self._tagged(example, cut[0])
@@ -130,7 +130,9 @@ class Reader:
             rows = [self._framed(numbers)]
             if self.both_ways and len(numbers) == 2:
                 rows.append(self._framed(numbers[::-1]))
-        return Reading([row for row, _ in rows], [first for _, first in rows], self._label(example))
+        return EncodedExample(
+            [row for row, _ in rows], [first for _, first in rows], self._label(example)
+        )
 
     def _label(self, example: Example) -> float:
         if isinstance(example, LabeledText) and example.label is not None:
@@ -152,7 +154,7 @@ class Reader:
             row += [*([self.marks.delimiter] if number else []), *text[:length]]
         return [*row, self.marks.end], kept[0] + 2
 
-    def _tagged(self, example: TaggedWords, pieces: Pieces) -> Reading:
+    def _tagged(self, example: TaggedWords, pieces: Pieces) -> EncodedExample:
         """A sentence in as many sequences as it needs, cut between words."""
         starts = _first_tokens(example.words, pieces.spans)
         room = self.max_length - 2
@@ -169,9 +171,9 @@ class Reader:
             row = max(number for number, cut in enumerate(cuts) if cut <= start)
             places.append((row, 1 + start - cuts[row]))
         labels = [self.numbers[tag] for tag in example.tags] if example.tags else None
-        return Reading(rows, [len(row) for row in rows], places=places, labels=labels)
+        return EncodedExample(rows, [len(row) for row in rows], places=places, labels=labels)
 
-    def _asked(self, example: Question, question: Pieces, context: Pieces) -> Reading:
+    def _asked(self, example: Question, question: Pieces, context: Pieces) -> EncodedExample:
         """The question before each window of the context, of which two neighbours share a part."""
         asked = question.numbers[: self.max_length // 2]
         room = self.max_length - len(asked) - 3
@@ -180,7 +182,7 @@ class Reader:
         while firsts[-1] + room < len(context.numbers):
             firsts.append(firsts[-1] + step)
         rows = [self._framed([asked, context.numbers[first : first + room]]) for first in firsts]
-        reading = Reading([row for row, _ in rows], [first for _, first in rows], places=[])
+        reading = EncodedExample([row for row, _ in rows], [first for _, first in rows], places=[])
         reading.labels, reading.spans = [], []
         answers = [(a.start, a.start + len(a.text)) for a in example.answers or ()]
         for number, first in enumerate(firsts):
@@ -194,7 +196,7 @@ class Reader:
         return reading
 
     @staticmethod
-    def _note(reading: Reading, place: Span, label: int, span: Span) -> None:
+    def _note(reading: EncodedExample, place: Span, label: int, span: Span) -> None:
         assert reading.places is not None
         assert reading.labels is not None
         assert reading.spans is not None

@@ -54,7 +54,7 @@ class Answer:
 
     text: str
     start: int
-    """Its first character's place in the context."""
+    """Position of its first character in the context."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from torch import Tensor
 from landmark.core.configuration import settings
 from landmark.data.batch import Batch
 from landmark.data.ordering import Plan, like_length_batches
-from landmark.data.understanding.encoding import Reading
+from landmark.data.understanding.encoding import EncodedExample
 from landmark.data.understanding.example import Kind
 from landmark.layers.packing import Packing
 
@@ -23,13 +23,15 @@ class ExampleBatchConfig:
     """How examples are put together for one update."""
 
     size: Annotated[int, Field(ge=1)] = 32
-    """Examples an update."""
+    """Batch size in examples."""
     pool: Annotated[int, Field(ge=1)] = 8
-    """Batches' worth of shuffled examples that are sorted by length together."""
+    """Number of batches of shuffled examples to sort by length together (less padding)."""
     max_length: Annotated[int, Field(ge=8)] | None = None
-    """Longest sequence in tokens; null: what the model can read (recurrent: 512)."""
+    """Maximum sequence length in tokens, longer texts are truncated; null: the model's (recurrent:
+    512).
+    """
     workers: Annotated[int, Field(ge=0)] = 0
-    """Extra processes that prepare batches."""
+    """Number of worker processes that load batches; 0: load in the main process."""
 
 
 @dataclass
@@ -59,7 +61,7 @@ class ExampleSamples:
 
     def __init__(
         self,
-        readings: Sequence[Reading],
+        readings: Sequence[EncodedExample],
         kind: Kind,
         config: ExampleBatchConfig,
         seed: int,
@@ -81,7 +83,7 @@ class ExampleSamples:
         return collate_readings([self.readings[int(sample)] for sample in samples], self.kind)
 
 
-def collate_readings(readings: Sequence[Reading], kind: Kind) -> UnderstandingBatch:
+def collate_readings(readings: Sequence[EncodedExample], kind: Kind) -> UnderstandingBatch:
     """Readings as one packed batch."""
     sequences = [sequence for reading in readings for sequence in reading.sequences]
     firsts = [first for reading in readings for first in reading.first_lengths]
@@ -110,7 +112,7 @@ def collate_readings(readings: Sequence[Reading], kind: Kind) -> UnderstandingBa
 
 
 def _places(
-    readings: Sequence[Reading], starts: NDArray[np.int64]
+    readings: Sequence[EncodedExample], starts: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """What to find at each place, the places among all packed tokens, and their examples."""
     labels: list[int] = []

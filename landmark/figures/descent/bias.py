@@ -25,15 +25,15 @@ class Options:
     """Which trainings."""
 
     beta2: tuple[float, ...] = ()
-    """Decay of squares, repeatable; default: 0.99, 0.999, 0.9999."""
+    """Value of beta2, repeatable; default: 0.99, 0.999, 0.9999."""
     rate: tuple[float, ...] = ()
     """Learning rate, repeatable; default: nine from 1e-4 to 1."""
     steps: Annotated[int, Field(ge=2, le=100_000)] = 300
-    """Steps to train."""
+    """Number of training steps."""
     seed: int = 1
-    """Another seed, other first weights."""
+    """Random seed of the initial weights."""
     output: Path = Path("bias.png")
-    """The figure."""
+    """Output file."""
 
 
 @dataclass(frozen=True)

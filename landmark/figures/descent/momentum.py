@@ -24,11 +24,11 @@ class Options:
     """At which rate."""
 
     rate: float | None = None
-    """Learning rate of both; default: almost too large for plain descent."""
+    """Learning rate of both methods; default: almost too large for plain gradient descent."""
     steps: Annotated[int, Field(ge=2, le=100_000)] = 60
-    """Steps to walk."""
+    """Number of steps."""
     output: Path = Path("momentum.png")
-    """The figure; a .gif is a film."""
+    """Output file; .gif makes an animation."""
 
 
 @dataclass(frozen=True)

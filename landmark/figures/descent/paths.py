@@ -26,11 +26,11 @@ class Options:
     method: tuple[str, ...] = ()
     """sgd, momentum, adam, …, repeatable; default: all."""
     rate: float | None = None
-    """Learning rate of all methods; default: each one's best of a search."""
+    """Learning rate of all methods; default: the best for each, found by a search."""
     steps: Annotated[int, Field(ge=2, le=100_000)] = 200
-    """Steps to walk."""
+    """Number of steps."""
     output: Path = Path("paths.png")
-    """The figure; a .gif is a film."""
+    """Output file; .gif makes an animation."""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from landmark.racing.result import Curve, Finish, Result, Standing
+    from landmark.racing.result import Curve, OptimizerResult, RaceResult, TrialResult
 
 _UNCORRECTED = "-uncorrected"
 """How a method without its bias correction is called: dashed, in the colour of the one with it."""
@@ -25,12 +25,12 @@ _ROOM = 3.0  # curves are cut off at so many times the worst that a method begin
 Look = tuple[str, str]  # colour and line
 
 
-def save_race(result: "Result", path: Path) -> None:
+def save_race(result: "RaceResult", path: Path) -> None:
     """Draw a race, and write the picture."""
     save_picture(draw_race(result), path)
 
 
-def draw_race(result: "Result") -> "Figure":
+def draw_race(result: "RaceResult") -> "Figure":
     """Rows of at most six methods, training above, validation below.
 
     Lines are medians of seeds, with bands from the best seed to the worst; every row of one loss
@@ -85,7 +85,7 @@ def _groups(methods: Sequence[str]) -> list[dict[str, Look]]:
 def _draw_row(
     row: "Sequence[Axes]",
     kind: str,
-    standings: "Sequence[Standing]",
+    standings: "Sequence[OptimizerResult]",
     looks: Mapping[str, Look],
 ) -> None:
     """One loss of some methods: along updates, along seconds, over rates."""
@@ -116,7 +116,7 @@ def _draw_row(
 
 def _draw_search(
     axes: "Axes",
-    search: "Sequence[Finish]",
+    search: "Sequence[TrialResult]",
     kind: str,
     limits: tuple[float, float] | None,
     look: Look,
@@ -147,7 +147,7 @@ def _draw(axes: "Axes", places: Sequence[float], curve: "Curve", look: Look) -> 
     axes.fill_between(places, low, high, color=colour, alpha=0.15, linewidth=0)
 
 
-def _limits(standings: "Sequence[Standing]", kind: str) -> tuple[float, float] | None:
+def _limits(standings: "Sequence[OptimizerResult]", kind: str) -> tuple[float, float] | None:
     """From the lowest loss to where methods begin: one that leaps must not hide the others."""
     curves = [s.train if kind == "train" else s.valid for s in standings]
     values = [

@@ -34,9 +34,9 @@ class Options:
     surface: str = "ravine"
     """ravine, saddle, rosenbrock or beale."""
     steps: Annotated[int, Field(ge=2, le=100_000)] = 200
-    """Steps to walk."""
+    """Number of steps."""
     output: Path = Path("rates.png")
-    """The figure; a .gif is a film."""
+    """Output file; .gif makes an animation."""
 
 
 @dataclass(frozen=True)

@@ -32,13 +32,13 @@ class Options:
     """Which training."""
 
     recipe: Annotated[str, Positional("RECIPE")]
-    """A recipe's name, a YAML file or a run: its training begins anew."""
+    """Recipe name, YAML file or run directory; training starts from scratch."""
     overrides: Annotated[tuple[str, ...], Positional("OVERRIDES")] = ()
     """Settings to change, as optimizer.name=sgd."""
     steps: Annotated[int, Field(ge=2, le=100_000)] = 200
-    """First steps to watch."""
+    """Number of first steps to record."""
     output: Path = Path("updates.png")
-    """The figure."""
+    """Output file."""
 
 
 @dataclass(frozen=True)

@@ -21,11 +21,11 @@ class Options:
     """Which image, under which kernels."""
 
     image: Annotated[Path | None, Positional("IMAGE")] = None
-    """An image file; default: a photograph of a flower."""
+    """Image file; default: a photograph of a flower."""
     kernel: tuple[str, ...] = ()
-    """One of the lecture's, repeatable; default: all eight."""
+    """Name of a filter kernel, repeatable; default: all eight."""
     output: Path = Path("filters.png")
-    """The figure."""
+    """Output file."""
 
 
 @dataclass(frozen=True)

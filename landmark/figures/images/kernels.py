@@ -24,11 +24,11 @@ class Options(RunOptions):
     """Which kernels to draw."""
 
     layer: str | None = None
-    """A convolution; default: the first."""
+    """Convolution to show; default: the first."""
     components: int | None = None
-    """In place of the kernels, so many of their principal components."""
+    """Show this many principal components of the kernels instead."""
     output: Path = Path("kernels.png")
-    """The figure."""
+    """Output file."""
 
 
 @dataclass(frozen=True)

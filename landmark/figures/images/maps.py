@@ -27,9 +27,9 @@ class Options(ImageOptions):
     """Which image, which layer."""
 
     layer: str | None = None
-    """One layer's maps; default: some of many layers."""
+    """Show the feature maps of this layer only; default: some of many layers."""
     output: Path = Path("maps.png")
-    """The figure."""
+    """Output file."""
 
 
 @dataclass(frozen=True)

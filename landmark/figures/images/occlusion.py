@@ -25,17 +25,17 @@ class Options(ImageOptions):
     """Which image, and what covers it."""
 
     class_: str | None = None
-    """The class; default: the likeliest."""
+    """Class; default: the most probable."""
     size: Annotated[int, Field(ge=1)] | None = None
-    """Pixels a side of what covers; default: a sixth of the image's side."""
+    """Side of the occluding patch in pixels; default: a sixth of the image's."""
     stride: Annotated[int, Field(ge=1)] | None = None
-    """Pixels from one place to the next; default: half of --size."""
+    """Stride of the patch in pixels; default: half of --size."""
     output: Path = Path("occlusion.png")
-    """The figure."""
+    """Output file."""
 
 
 @dataclass(frozen=True)
-class Covered:
+class OcclusionMap:
     """An image, and the probability of one class with a patch at each place."""
 
     run: str
@@ -60,7 +60,7 @@ class Covered:
         }
 
 
-def compute(options: Options, report: Report) -> Covered:
+def compute(options: Options, report: Report) -> OcclusionMap:
     """Cover the image at every place in turn."""
     from landmark.figures.images.viewer import open_viewer
     from landmark.probes.image.occlusion import occlude
@@ -73,10 +73,10 @@ def compute(options: Options, report: Report) -> Covered:
     stride = options.stride or max(1, size // 2)
     found = occlude(viewer.network, view.given, number, size, stride)
     name = viewer.form.names[number]
-    return Covered(options.name, view.name, view.label, view.shown, name, found)
+    return OcclusionMap(options.name, view.name, view.label, view.shown, name, found)
 
 
-def table(record: Covered) -> list[str]:
+def table(record: OcclusionMap) -> list[str]:
     """The probability, and the place whose covering lowers it most."""
     lines = [f"{record.image} is of class {record.label}"] if record.label is not None else []
     found = record.found
@@ -88,7 +88,7 @@ def table(record: Covered) -> list[str]:
     return [*lines, f"{record.name}  {found.whole:.1%}", least]
 
 
-def draw(record: Covered) -> "Figure":
+def draw(record: OcclusionMap) -> "Figure":
     """The image; the probability with a patch at each place; what each pixel is worth."""
     from landmark.figures.images.picture import draw_heat, draw_picture
 

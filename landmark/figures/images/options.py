@@ -25,4 +25,4 @@ class ImageOptions(RunOptions):
     """A figure of what a run makes of an image."""
 
     image: Annotated[str, Positional("IMAGE")] = "valid:1"
-    """An image file, or an image of the run's own data, as valid:3; default: valid:1."""
+    """Image file, or an image of the run's own data, as valid:3; default: valid:1."""

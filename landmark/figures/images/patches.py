@@ -26,11 +26,12 @@ class Options(ImageOptions):
     """Which image, which layer, which patch."""
 
     layer: int | None = None
-    """From 1; default: the last."""
+    """Layer, from 1; default: the last."""
     patch: str | None = None
-    """The patch that looks, as row,column from 1; default: what the classifier reads."""
+    """Show the attention of this patch, as row,column from 1; default: what the classifier reads.
+    """
     output: Path = Path("patches.png")
-    """The figure."""
+    """Output file."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Images on axes: as they are, side by side, and under a veil of heat."""
+"""Images on axes: as they are, side by side, and under a translucent heat map."""
 
 import torch
 from matplotlib.axes import Axes

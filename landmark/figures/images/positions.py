@@ -23,9 +23,10 @@ class Options:
     run: Annotated[Path, Positional("RUN")]
     """The run directory."""
     output: Path = Path("positions.png")
-    """The figure."""
+    """Output file."""
     checkpoint: str | None = None
-    """averaged, best, latest or a step; default: the best, or an average that is as good."""
+    """averaged, best, latest or a step; default: the best, or the average if it validates as well.
+    """
 
 
 @dataclass(frozen=True)

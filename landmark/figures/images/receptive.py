@@ -28,15 +28,16 @@ class Options:
     """Which network."""
 
     network: Annotated[str, Positional("NETWORK")]
-    """A run directory, or a network, as resnet-50."""
+    """Run directory or network name, as resnet-50."""
     image: str | None = None
-    """A picture to draw on; of a run, valid:3 is one."""
+    """Image to draw on; for a run also one of its own data, as valid:3."""
     gradients: bool = False
-    """Check by gradients, and draw how strong they are."""
+    """Measure the effective receptive field by gradients, too."""
     output: Path = Path("receptive.png")
-    """The figure."""
+    """Output file."""
     checkpoint: str | None = None
-    """averaged, best, latest or a step; default: the best, or an average that is as good."""
+    """averaged, best, latest or a step; default: the best, or the average if it validates as well.
+    """
 
 
 @dataclass(frozen=True)

@@ -22,11 +22,11 @@ class Options(ImageOptions):
     """Which image, which classes."""
 
     class_: tuple[str, ...] = ()
-    """A class, repeatable; default: the three likeliest."""
+    """Class, repeatable; default: the three most probable."""
     layer: str | None = None
-    """Whose maps; default: the last that has a say."""
+    """Layer whose feature maps are used; default: the last that influences the output."""
     output: Path = Path("saliency.png")
-    """The figure."""
+    """Output file."""
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
-    from landmark.probes.gate import Search
+    from landmark.probes.gate import CellSearch
 
 COLUMNS, ROWS = 80, 10  # of the text that is shown for each property
 
@@ -33,11 +33,11 @@ class Options(OpenOptions):
     run: Annotated[Path, Positional("RUN")]
     """The run directory."""
     file: Annotated[Path, Positional("FILE")]
-    """Text to read, plain or gzipped."""
+    """Text file to read, plain or gzipped."""
     output: Path = Path("cells.png")
-    """The figure."""
+    """Output file."""
     length: Annotated[int, Field(ge=1)] = 50_000
-    """Characters to read at the most."""
+    """Maximum number of characters to read."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Cells:
     """The unit that tracks each property best, and the text that it was judged on."""
 
     tokens: int
-    search: "Search"
+    search: "CellSearch"
     pieces: list[str]
     """Of the second half of the text, as the findings' activity is."""
     properties: dict[str, "Tensor"]

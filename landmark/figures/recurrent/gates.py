@@ -23,13 +23,13 @@ class Options(OpenOptions):
     run: Annotated[Path, Positional("RUN")]
     """The run directory."""
     text: Annotated[str, Positional("TEXT")]
-    """What the model reads."""
+    """Input text."""
     layer: int | None = None
-    """From 1; default: the last."""
+    """Layer, from 1; default: the last."""
     units: int = 8
-    """How many: those that vary most."""
+    """Number of units to show: those that vary most."""
     output: Path = Path("gates.png")
-    """The figure."""
+    """Output file."""
 
 
 @dataclass(frozen=True)

@@ -27,13 +27,13 @@ CLIP_NORMS = (None, 1.0)
 @settings
 class Options:
     runs: Annotated[tuple[Path, ...], Positional("[RUN]...")] = ()
-    """Language models to draw beside fresh networks."""
+    """Language models to show beside untrained networks."""
     length: Annotated[int, Field(ge=2, le=10_000)] = 100
-    """Tokens to read."""
+    """Number of tokens to read."""
     output: Path = Path("gradients.png")
-    """The figure."""
+    """Output file."""
     seed: int = 1
-    """Another seed, other random numbers."""
+    """Random seed."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.image import AxesImage
 
-    from landmark.tasks.translation.alignment import Alignment, Trial
+    from landmark.tasks.translation.alignment import Alignment, HeadScore
 
 _ACROSS = 3  # panels beside each other
 
@@ -22,7 +22,7 @@ def save_alignment(alignment: "Alignment", title: str, path: Path) -> None:
     save_picture(draw_alignments({title: alignment}), path)
 
 
-def save_trials(trials: "Sequence[Trial]", path: Path) -> None:
+def save_trials(trials: "Sequence[HeadScore]", path: Path) -> None:
     """Draw how well each layer and head aligns to a file."""
     save_picture(draw_trials(trials), path)
 
@@ -61,7 +61,7 @@ def _draw_alignment(axes: "Axes", alignment: "Alignment") -> "AxesImage":
     return image
 
 
-def draw_trials(trials: "Sequence[Trial]") -> "Figure":
+def draw_trials(trials: "Sequence[HeadScore]") -> "Figure":
     """Alignment error rates, layers by heads, at both steps; the best is framed."""
     from landmark.tasks.translation.alignment import best
 
@@ -78,7 +78,7 @@ def draw_trials(trials: "Sequence[Trial]") -> "Figure":
     return figure
 
 
-def _draw_panel(axes: "Axes", trials: "Sequence[Trial]", winner: "Trial") -> "AxesImage":
+def _draw_panel(axes: "Axes", trials: "Sequence[HeadScore]", winner: "HeadScore") -> "AxesImage":
     heads = list(dict.fromkeys(trial.choice.head for trial in trials))
     rates = [100 * trial.score.error_rate for trial in trials]
     grid = [rates[start : start + len(heads)] for start in range(0, len(rates), len(heads))]

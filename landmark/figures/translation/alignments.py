@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 @settings
 class Options:
     runs: Annotated[tuple[Path, ...], Positional("RUNS...")]
-    """Run directories of translators."""
+    """Run directories of translation models."""
     source: str | None = None
-    """A sentence; by default the lectures' “I ate an apple.”"""
+    """Source sentence; default: “I ate an apple.”"""
     target: str | None = None
-    """Its translation; by default each run's own."""
+    """Its translation; default: each run's own."""
     output: Path = Path("alignments.png")
-    """The picture's file: .png, .svg or .pdf."""
+    """Output file: .png, .svg or .pdf."""
     device: str = "auto"
     """cpu, cuda, …; auto takes an accelerator if there is one."""
 

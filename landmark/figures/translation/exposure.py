@@ -24,15 +24,15 @@ _FEWEST = 50  # tokens that a position needs to be drawn
 @settings
 class Options:
     runs: Annotated[tuple[Path, ...], Positional("RUNS...")]
-    """Run directories of translators."""
+    """Run directories of translation models."""
     split: str | None = None
-    """A split of the runs' own data; default: test."""
+    """Split of the runs' own data; default: test."""
     source: Path | None = None
-    """Sentences to translate (or a .tsv of both sides) …"""
+    """Your source sentences instead (or a .tsv with both sides) …"""
     reference: Path | None = None
-    """… and their translations."""
+    """… and their reference translations."""
     output: Path = Path("exposure.png")
-    """The picture's file: .png, .svg or .pdf."""
+    """Output file: .png, .svg or .pdf."""
     device: str = "auto"
     """cpu, cuda, …; auto takes an accelerator if there is one."""
 

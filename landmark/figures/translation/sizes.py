@@ -28,19 +28,19 @@ _BELOW = {"xytext": (6, -4), "ha": "left", "va": "top"}
 @settings
 class Options:
     runs: Annotated[tuple[Path, ...], Positional("RUNS...")]
-    """Run directories of translators."""
+    """Run directories of translation models."""
     split: str | None = None
-    """A split of the runs' own data; default: test."""
+    """Split of the runs' own data; default: test."""
     source: Path | None = None
-    """Sentences to translate (or a .tsv of both sides) …"""
+    """Your source sentences instead (or a .tsv with both sides) …"""
     reference: Path | None = None
-    """… and their translations."""
+    """… and their reference translations."""
     beam: Annotated[int, Field(ge=1)] | None = None
-    """Hypotheses to keep; 1 is greedy."""
+    """Beam size; 1 is greedy search."""
     to: str | None = None
-    """The language to translate into, for a run of several."""
+    """Target language, for a multilingual model."""
     output: Path = Path("sizes.png")
-    """The picture's file: .png, .svg or .pdf."""
+    """Output file: .png, .svg or .pdf."""
     device: str = "auto"
     """cpu, cuda, …; auto takes an accelerator if there is one."""
 

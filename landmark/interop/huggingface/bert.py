@@ -18,7 +18,7 @@ from torch import Tensor
 
 from landmark.core.errors import UserError
 from landmark.interop.huggingface.correspondence import (
-    Part,
+    TensorPart,
     demand,
     gather,
     layers,
@@ -164,13 +164,15 @@ def _cut_positions(weights: Weights, unread: int) -> None:
         weights.tensors[_PLACES] = weights.tensors[_PLACES][unread:]
 
 
-def _body(shape: BERTConfig, kind: str) -> list[Part]:
+def _body(shape: BERTConfig, kind: str) -> list[TensorPart]:
     parts = [
-        Part("bert.embedding.weight", ("embeddings.word_embeddings.weight",)),
-        Part("bert.position.weight", (_PLACES,)),
+        TensorPart("bert.embedding.weight", ("embeddings.word_embeddings.weight",)),
+        TensorPart("bert.position.weight", (_PLACES,)),
     ]
     if shape.segments:
-        parts.append(Part("bert.segment.weight", ("embeddings.token_type_embeddings.weight",)))
+        parts.append(
+            TensorPart("bert.segment.weight", ("embeddings.token_type_embeddings.weight",))
+        )
     parts += layers({"embedding_norm": "embeddings.LayerNorm"}, "bert.", "")
     table = {DISTILBERT: _DISTILLED_LAYERS, PRE_NORM: _PRE_NORM_LAYERS}.get(kind, _LAYERS)
     stack = "transformer.layer" if kind == DISTILBERT else "encoder.layer"
@@ -183,8 +185,8 @@ def _body(shape: BERTConfig, kind: str) -> list[Part]:
     return parts
 
 
-def _heads(kind: str) -> list[Part]:
-    return [*layers(_HEADS[kind], "heads.", ""), Part("heads.output.bias", (_BIAS[kind],))]
+def _heads(kind: str) -> list[TensorPart]:
+    return [*layers(_HEADS[kind], "heads.", ""), TensorPart("heads.output.bias", (_BIAS[kind],))]
 
 
 _NEXT = layers({"next": "cls.seq_relationship"}, "heads.", "")

@@ -12,7 +12,7 @@ from landmark.interop.huggingface.folder import Weights
 
 
 @dataclass(frozen=True)
-class Part:
+class TensorPart:
     """A tensor of ours, and those of theirs that it is made of, one below the other."""
 
     ours: str
@@ -21,7 +21,9 @@ class Part:
     """Whether theirs is written as inputs x outputs."""
 
 
-def layers(table: Mapping[str, Any], ours: str, theirs: str, transposed: str = "") -> list[Part]:
+def layers(
+    table: Mapping[str, Any], ours: str, theirs: str, transposed: str = ""
+) -> list[TensorPart]:
     """The weight and bias of each layer in a table of names; values may name several of theirs.
 
     `transposed`: what the names of their layers begin with that are written the other way.
@@ -32,7 +34,7 @@ def layers(table: Mapping[str, Any], ours: str, theirs: str, transposed: str = "
         turned = bool(transposed) and several[0].startswith(tuple(transposed.split()))
         for kind in ("weight", "bias"):
             parts.append(
-                Part(
+                TensorPart(
                     f"{ours}{name}.{kind}",
                     tuple(f"{theirs}{other}.{kind}" for other in several),
                     turned and kind == "weight",
@@ -42,7 +44,7 @@ def layers(table: Mapping[str, Any], ours: str, theirs: str, transposed: str = "
 
 
 def gather(
-    parts: Iterable[Part], shapes: Mapping[str, torch.Size], weights: Weights
+    parts: Iterable[TensorPart], shapes: Mapping[str, torch.Size], weights: Weights
 ) -> dict[str, Tensor]:
     """Tensors of ours, taken from theirs; each must be there in its shape.
 
@@ -63,7 +65,7 @@ def gather(
     return gathered
 
 
-def scatter(parts: Iterable[Part], state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def scatter(parts: Iterable[TensorPart], state: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Tensors of theirs, made from ours."""
     scattered = {}
     for part in parts:

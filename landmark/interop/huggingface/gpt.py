@@ -12,7 +12,7 @@ from torch import Tensor
 
 from landmark.core.errors import UserError
 from landmark.interop.huggingface.correspondence import (
-    Part,
+    TensorPart,
     demand,
     gather,
     layers,
@@ -103,11 +103,11 @@ def _shape(config: Mapping[str, Any], where: str) -> GPTConfig:
     )
 
 
-def _parts(shape: GPTConfig) -> list[Part]:
+def _parts(shape: GPTConfig) -> list[TensorPart]:
     token, place = ("tokens_embed", "positions_embed") if shape.norm == "post" else ("wte", "wpe")
     parts = [
-        Part("embedding.weight", (f"{token}.weight",)),
-        Part("position.weight", (f"{place}.weight",)),
+        TensorPart("embedding.weight", (f"{token}.weight",)),
+        TensorPart("position.weight", (f"{place}.weight",)),
     ]
     for block in range(shape.num_layers):
         parts += layers(_LAYERS, f"blocks.{block}.", f"h.{block}.", transposed="attn mlp")

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from landmark.core.errors import UserError
 from landmark.interop.huggingface.correspondence import (
-    Part,
+    TensorPart,
     demand,
     gather,
     layers,
@@ -137,8 +137,8 @@ def _shape(config: Mapping[str, Any], where: str) -> TransformerConfig:
     )
 
 
-def _parts(shape: TransformerConfig) -> list[Part]:
-    parts = [Part("target_embedding.weight", ("model.shared.weight",))]
+def _parts(shape: TransformerConfig) -> list[TensorPart]:
+    parts = [TensorPart("target_embedding.weight", ("model.shared.weight",))]
     for side, table in (("encoder", _SELF), ("decoder", {**_SELF, **_CROSS})):
         depth = shape.encoder_layers if side == "encoder" else shape.decoder_layers
         for block in range(depth):

@@ -13,7 +13,7 @@ from landmark.core.errors import UserError
 from landmark.data.understanding.corpus import Labels
 from landmark.interop.huggingface.bert import write_body, write_config
 from landmark.models.transformer.bert import BERTConfig
-from landmark.models.understanding import Understander
+from landmark.models.understanding import UnderstandingModel
 
 
 class _Task(NamedTuple):
@@ -37,7 +37,7 @@ _TASKS = {
 
 
 def write_understander(
-    model: Understander, padding: int, labels: Labels
+    model: UnderstandingModel, padding: int, labels: Labels
 ) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """Our model as config.json and the weights of the class of theirs that does its task."""
     shape, task = model.config, _TASKS[labels.kind]
@@ -55,7 +55,7 @@ def write_understander(
     return write_config(shape, task.ending, padding) | _answers(labels), tensors
 
 
-def _last_layer(model: Understander, labels: Labels) -> tuple[Tensor, Tensor]:
+def _last_layer(model: UnderstandingModel, labels: Labels) -> tuple[Tensor, Tensor]:
     weight, bias = _copy(model.head.weight), _copy(model.head.bias)
     return weight * labels.deviation, bias * labels.deviation + labels.mean
 

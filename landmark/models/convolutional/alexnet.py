@@ -40,29 +40,29 @@ class AlexNetConfig(ImageNetworkConfig):
     """The shape of an AlexNet; as it stands, the paper's."""
 
     architecture: Literal["alexnet"] = "alexnet"
-    """What kind of network this is."""
+    """Network architecture."""
     image_size: Size = 227
-    """Pixels a side."""
+    """Image height and width in pixels."""
     widths: tuple[Size, Size, Size, Size, Size] = (96, 256, 384, 384, 256)
-    """Channels of each convolution, both towers together."""
+    """Output channels of each convolution, both towers together."""
     dense_width: Size = 4096
-    """Units of each of the two hidden dense layers."""
+    """Units in each of the two hidden fully connected layers."""
     towers: Literal[1, 2] = 2
-    """In how many parts the second, fourth and fifth convolution fall."""
+    """Groups in the second, fourth and fifth convolution (2: the paper's two GPUs)."""
     response_norm: bool = True
-    """Normalise the responses of the first two convolutions by those of neighbouring channels."""
+    """Local response normalisation after the first two convolutions."""
     first_kernel: Size = 11
-    """Side of the first convolution's windows; smaller images want smaller ones."""
+    """Kernel size of the first convolution; use a smaller one for small images."""
     first_stride: Size = 4
-    """Pixels from one of the first windows to the next."""
+    """Stride of the first convolution."""
     first_padding: Annotated[int, Field(ge=0)] = 0
-    """Pixels of zeros around the image."""
+    """Zero padding around the image, in pixels."""
     pool_window: Size = 3
-    """Side of the pooling windows, 2 pixels apart: with 3 they overlap, with 2 they do not."""
+    """Size of the max-pooling windows at stride 2: 3 is overlapping pooling, 2 is not."""
     activation: ActivationName = "relu"
-    """Of every layer but the last: relu, tanh or sigmoid."""
+    """Activation of every layer but the last: relu, tanh or sigmoid."""
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.5
-    """Share of the hidden dense units dropped in training."""
+    """Dropout probability in the hidden fully connected layers."""
 
     @model_validator(mode="after")
     def _towers_are_equally_wide(self) -> "AlexNetConfig":

@@ -44,15 +44,15 @@ class GoogLeNetConfig(ImageNetworkConfig):
     """The shape of a GoogLeNet."""
 
     architecture: Literal["googlenet"] = "googlenet"
-    """What kind of network this is."""
+    """Network architecture."""
     batch_norm: bool = False
-    """As torchvision has it: batch norm, and 3x3 windows where the paper has 5x5."""
+    """Use torchvision's variant: batch norm, and 3x3 kernels where the paper has 5x5."""
     auxiliary: bool = True
-    """Whether two heads in the middle help training."""
+    """Train with the two auxiliary classifiers."""
     dropout: Share = 0.4
-    """Share of the features dropped before the last layer."""
+    """Dropout probability before the last layer."""
     auxiliary_dropout: Share = 0.7
-    """The same inside the auxiliary heads."""
+    """Dropout probability in the auxiliary classifiers."""
 
 
 VARIANTS = {

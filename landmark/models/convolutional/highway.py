@@ -31,21 +31,21 @@ class HighwayConfig(ImageNetworkConfig):
     """The shape of a highway network, or of a plain one of the same depth."""
 
     architecture: Literal["highway"] = "highway"
-    """What kind of network this is."""
+    """Network architecture."""
     classes: Annotated[int, Field(ge=2)] = 10
-    """How many kinds of image are told apart."""
+    """Number of classes."""
     image_size: Size = 32
-    """Pixels a side."""
+    """Image height and width in pixels."""
     depths: Annotated[tuple[Size, ...], Field(min_length=1)] = (6, 6, 6)
-    """Convolutions in each stage; pooling between stages halves the side."""
+    """Convolutions in each stage; max pooling between stages halves the size."""
     widths: Annotated[tuple[Size, ...], Field(min_length=1)] = (32, 64, 96)
-    """Channels of each stage."""
+    """Channels in each stage."""
     gated: bool = True
-    """False leaves out the gates: a plain network of the same depth."""
+    """Use the gates; false gives a plain network of the same depth."""
     gate_bias: float = -2.0
-    """Where gates begin: the lower, the more of its input a layer carries."""
+    """Initial bias of the transform gate: lower values carry more of a layer's input through."""
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0
-    """Share of activations dropped behind each stage."""
+    """Dropout probability after each stage."""
 
     @model_validator(mode="after")
     def _every_stage_has_a_width(self) -> "HighwayConfig":

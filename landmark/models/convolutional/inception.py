@@ -31,9 +31,9 @@ class InceptionBNConfig(ImageNetworkConfig):
     """The shape of an Inception-BN."""
 
     architecture: Literal["inception-bn"] = "inception-bn"
-    """What kind of network this is."""
+    """Network architecture."""
     dropout: Share = 0.0
-    """Share of the features dropped before the last layer; the paper needs none."""
+    """Dropout probability before the last layer (paper: 0)."""
 
 
 @settings
@@ -41,13 +41,13 @@ class InceptionV3Config(ImageNetworkConfig):
     """The shape of an Inception-v3."""
 
     architecture: Literal["inception-v3"] = "inception-v3"
-    """What kind of network this is."""
+    """Network architecture."""
     image_size: Annotated[int, Field(ge=1)] = 299
-    """Pixels a side."""
+    """Image height and width in pixels."""
     auxiliary: bool = True
-    """Whether a head in the middle helps training."""
+    """Train with the auxiliary classifier."""
     dropout: Share = 0.5
-    """Share of the features dropped before the last layer."""
+    """Dropout probability before the last layer."""
 
 
 VARIANTS: dict[str, InceptionBNConfig | InceptionV3Config] = {

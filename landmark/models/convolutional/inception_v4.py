@@ -31,9 +31,9 @@ class _Config(ImageNetworkConfig):
     """What both networks have in common."""
 
     image_size: Annotated[int, Field(ge=1)] = 299
-    """Pixels a side."""
+    """Image height and width in pixels."""
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.2
-    """Share of the features dropped before the last layer."""
+    """Dropout probability before the last layer."""
 
 
 @settings
@@ -41,7 +41,7 @@ class InceptionV4Config(_Config):
     """The shape of an Inception-v4."""
 
     architecture: Literal["inception-v4"] = "inception-v4"
-    """What kind of network this is."""
+    """Network architecture."""
 
 
 @settings
@@ -49,7 +49,7 @@ class InceptionResNetV2Config(_Config):
     """The shape of an Inception-ResNet-v2."""
 
     architecture: Literal["inception-resnet-v2"] = "inception-resnet-v2"
-    """What kind of network this is."""
+    """Network architecture."""
 
 
 VARIANTS: dict[str, InceptionV4Config | InceptionResNetV2Config] = {

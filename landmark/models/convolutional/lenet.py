@@ -56,15 +56,15 @@ class LeNet1998Config(ImageNetworkConfig):
     """LeNet-5 as it was published."""
 
     architecture: Literal["lenet-1998"] = "lenet-1998"
-    """What kind of network this is."""
+    """Network architecture."""
     classes: Annotated[int, Field(ge=2)] = 10
-    """How many kinds of image are told apart."""
+    """Number of classes."""
     channels: Size = 1
-    """Of an image: 3 for colour, 1 for grey."""
+    """Image channels: 3 for colour, 1 for greyscale."""
     image_size: Size = 32
-    """Pixels a side."""
+    """Image height and width in pixels."""
     padding: Annotated[int, Field(ge=0)] = 0
-    """Pixels of zeros around the image: 2 make MNIST's 28 the paper's 32."""
+    """Zero padding around the image, in pixels: 2 makes MNIST's 28x28 the paper's 32x32."""
 
 
 @settings
@@ -72,19 +72,19 @@ class LeNetConfig(ImageNetworkConfig):
     """LeNet-5 as it is taught today."""
 
     architecture: Literal["lenet"] = "lenet"
-    """What kind of network this is."""
+    """Network architecture."""
     classes: Annotated[int, Field(ge=2)] = 10
-    """How many kinds of image are told apart."""
+    """Number of classes."""
     channels: Size = 1
-    """Of an image: 3 for colour, 1 for grey."""
+    """Image channels: 3 for colour, 1 for greyscale."""
     image_size: Size = 28
-    """Pixels a side."""
+    """Image height and width in pixels."""
     padding: Annotated[int, Field(ge=0)] = 2
-    """Pixels of zeros around the image."""
+    """Zero padding around the image, in pixels."""
     activation: ActivationName = "relu"
-    """Of every layer but the last: relu, tanh or sigmoid."""
+    """Activation of every layer but the last: relu, tanh or sigmoid."""
     pooling: Literal["average", "max"] = "average"
-    """What subsampling takes of four pixels."""
+    """Pooling over 2x2 windows: max or average."""
 
 
 VARIANTS: dict[str, LeNet1998Config | LeNetConfig] = {

@@ -43,15 +43,15 @@ class NINConfig(ImageNetworkConfig):
     """The shape of a Network in Network."""
 
     architecture: Literal["nin"] = "nin"
-    """What kind of network this is."""
+    """Network architecture."""
     layout: Literal["cifar", "imagenet"] = "cifar"
-    """Three blocks for small images, or four for large ones."""
+    """cifar: three blocks, for small images; imagenet: four blocks, for large ones."""
     image_size: Size = 32
-    """Pixels a side."""
+    """Image height and width in pixels."""
     last_width: Size | None = None
-    """Channels of the last block before the classes; null is 192 for cifar, 1024 for imagenet."""
+    """Channels of the last block before the classifier; null: 192 for cifar, 1024 for imagenet."""
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.5
-    """Share of activations dropped between blocks."""
+    """Dropout probability between blocks."""
 
     @property
     def blocks(self) -> list[Block]:

@@ -29,19 +29,19 @@ class PlainConfig(ImageNetworkConfig):
     """The shape of a plain convolutional network."""
 
     architecture: Literal["plain"] = "plain"
-    """What kind of network this is."""
+    """Network architecture."""
     classes: Annotated[int, Field(ge=2)] = 10
-    """How many kinds of image are told apart."""
+    """Number of classes."""
     image_size: Size = 32
-    """Pixels a side."""
+    """Image height and width in pixels."""
     widths: Annotated[tuple[Size, ...], Field(min_length=1)] = (64, 64, 128)
-    """Maps of each convolution; pooling comes behind it."""
+    """Channels of each convolution; each is followed by max pooling."""
     dense_width: Size = 1000
-    """Units of the dense layer."""
+    """Units in the fully connected layer."""
     dropout: Share = 0.5
-    """Share of the dense layer's units dropped."""
+    """Dropout probability in the fully connected layer."""
     input_dropout: Share = 0.2
-    """Share of the input's numbers dropped."""
+    """Dropout probability on the input."""
 
 
 VARIANTS: dict[str, PlainConfig] = {"plain-cifar10": PlainConfig()}

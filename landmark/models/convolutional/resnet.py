@@ -26,23 +26,31 @@ class ResNetConfig(ImageNetworkConfig):
     """The shape of a residual network."""
 
     architecture: Literal["resnet"] = "resnet"
-    """What kind of network this is."""
+    """Network architecture."""
     blocks: Annotated[tuple[Size, ...], Field(min_length=1)] = (3, 4, 6, 3)
-    """How many blocks each stage has; all but the first stage halve the image."""
+    """Number of blocks in each stage; every stage but the first halves the size."""
     width: Size = 64
-    """Maps of the first stage; each later stage doubles them."""
+    """Channels of the first stage; each later stage doubles them."""
     bottleneck: bool = True
-    """Blocks of 1x1, 3x3, 1x1 convolutions that end four times as wide, or of two 3x3."""
+    """Bottleneck blocks (1x1, 3x3, 1x1, four times as wide at the end) instead of basic blocks
+    (two 3x3).
+    """
     stem: Literal["imagenet", "cifar"] = "imagenet"
-    """Before the blocks: 7x7 at stride 2 and pooling, or 3x3 at stride 1 for small images."""
+    """imagenet: 7x7 convolution at stride 2 and max pooling; cifar: 3x3 at stride 1, for small
+    images.
+    """
     residual: bool = True
-    """False: a plain network of the same shape, without shortcuts."""
+    """Use residual connections; false gives a plain network of the same shape."""
     shortcut: Literal["A", "B", "C"] = "B"
-    """Zeros for new maps (A), projections where the shape changes (B), or everywhere (C)."""
+    """Shortcut where the shape changes: zero padding (A), projection (B), or projections
+    everywhere (C).
+    """
     stride_on: Literal["3x3", "1x1"] = "3x3"
-    """Which convolution of a bottleneck halves the image; the paper's is the first 1x1."""
+    """Convolution of a bottleneck that has stride 2; the paper uses the first 1x1."""
     zero_last: bool = False
-    """Blocks begin as the identity: their last norm's scale is 0 (Goyal et al. 2017)."""
+    """Initialise the last norm of each block to zero, so that blocks start as the identity (Goyal
+    et al. 2017).
+    """
 
     @model_validator(mode="after")
     def _only_shortcuts_begin_alone(self) -> "ResNetConfig":

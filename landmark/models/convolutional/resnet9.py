@@ -27,17 +27,18 @@ class ResNet9Config(ImageNetworkConfig):
     """The shape of a ResNet-9; as it stands, the original's."""
 
     architecture: Literal["resnet-9"] = "resnet-9"
-    """What kind of network this is."""
+    """Network architecture."""
     classes: Annotated[int, Field(ge=2)] = 10
-    """How many kinds of image are told apart."""
+    """Number of classes."""
     image_size: Size = 32
-    """Pixels a side."""
+    """Image height and width in pixels."""
     width: Size = 64
-    """Maps of the first convolution; each stage doubles them."""
+    """Channels of the first convolution; each stage doubles them."""
     blocks: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1)] = (1, 0, 1)
-    """How many residual blocks each stage has."""
+    """Number of residual blocks in each stage."""
     stem: Literal["cifar", "imagenet"] = "cifar"
-    """The first convolution: 3x3, or for large images 7x7 at stride 2 and pooling."""
+    """First convolution: cifar: 3x3; imagenet: 7x7 at stride 2 and max pooling, for large images.
+    """
 
 
 class ResNet9(ImageNetwork):
@@ -80,7 +81,7 @@ class ResNet9(ImageNetwork):
         return smallest_side([*stem, *windows])
 
 
-class Residual(nn.Module):
+class ResNet9Block(nn.Module):
     """y = x + F(x), F two units of the same width."""
 
     def __init__(self, width: int) -> None:
@@ -109,7 +110,9 @@ class PooledUnit(nn.Module):
 
 
 def _build_stage(inputs: int, outputs: int, blocks: int) -> nn.Module:
-    return nn.Sequential(PooledUnit(inputs, outputs), *(Residual(outputs) for _ in range(blocks)))
+    return nn.Sequential(
+        PooledUnit(inputs, outputs), *(ResNet9Block(outputs) for _ in range(blocks))
+    )
 
 
 def _build_stem(config: ResNet9Config) -> nn.Module:

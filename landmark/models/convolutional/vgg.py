@@ -39,17 +39,19 @@ class VGGConfig(ImageNetworkConfig):
     """The shape of a VGG."""
 
     architecture: Literal["vgg"] = "vgg"
-    """What kind of network this is."""
+    """Network architecture."""
     layout: LayoutName = "d"
-    """The column of the paper's table 1: a, a-lrn, b, c, d (VGG-16) or e (VGG-19)."""
+    """Configuration of the paper's table 1: a (VGG-11), a-lrn, b (VGG-13), c, d (VGG-16) or e
+    (VGG-19).
+    """
     width: Size = 64
     """Channels of the first block; the others have 2, 4, 8 and 8 times as many."""
     dense_width: Size = 4096
-    """Units of each of the two hidden dense layers."""
+    """Units in each of the two hidden fully connected layers."""
     batch_norm: bool = False
-    """Normalise behind every convolution."""
+    """Batch norm after every convolution."""
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.5
-    """Share of the hidden dense units dropped in training."""
+    """Dropout probability in the hidden fully connected layers."""
 
 
 VARIANTS: dict[str, VGGConfig] = {

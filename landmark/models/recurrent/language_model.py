@@ -16,7 +16,7 @@ from landmark.core.errors import UserError
 from landmark.layers.cell import CellName, State
 from landmark.layers.dropout import Dropout
 from landmark.layers.packing import Packing
-from landmark.layers.recurrent import Recurrent
+from landmark.layers.recurrent import RecurrentStack
 
 Size = Annotated[int, Field(ge=1)]
 _PIECE = 512  # tokens of a prompt read at a time: memory does not grow with its length
@@ -27,23 +27,23 @@ class RecurrentLanguageModelConfig:
     """The shape of a recurrent language model."""
 
     architecture: Literal["recurrent"] = "recurrent"
-    """What kind of network this is."""
+    """Network architecture."""
     cell: CellName = "lstm"
-    """What a recurrent layer is made of: rnn, rnn-relu, lstm, lstm-peephole or gru."""
+    """Recurrent cell: rnn, rnn-relu, lstm, lstm-peephole or gru."""
     vocab_size: Size | None = None
-    """Entries of the vocabulary; null takes the tokenizer's."""
+    """Vocabulary size; null: the tokenizer's."""
     embedding_size: Size = 128
-    """Width of a token's embedding."""
+    """Dimension of the token embeddings."""
     hidden_size: Size = 512
-    """Width of each layer's state."""
+    """Dimension of each layer's hidden state."""
     num_layers: Size = 2
-    """Layers, each reading the one below."""
+    """Number of recurrent layers."""
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0
-    """Share of activations dropped after each layer, but not from one token to the next."""
+    """Dropout probability after each layer (not on the recurrent connections)."""
     tied: bool = False
-    """Share one matrix between embedding and output; they must be equally wide."""
+    """Tie the weights of embedding and output layer; needs embedding_size = hidden_size."""
     forget_bias: float = 1.0
-    """LSTM: added to the forget gate's bias at the start, so that it begins by remembering."""
+    """LSTM: initial bias of the forget gate."""
 
     @model_validator(mode="after")
     def _tied_are_equally_wide(self) -> "RecurrentLanguageModelConfig":
@@ -78,7 +78,7 @@ class RecurrentLanguageModel(nn.Module):
             raise UserError("model.vocab_size is not set: give it, or a tokenizer to take it from")
         self.config = config
         self.embedding = nn.Embedding(config.vocab_size, config.embedding_size)
-        self.recurrent = Recurrent(
+        self.recurrent = RecurrentStack(
             config.cell,
             config.embedding_size,
             config.hidden_size,

@@ -17,11 +17,11 @@ from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from landmark.core.configuration import settings
-from landmark.layers.alignment import Alignment, AlignmentMemory, ScoreName
+from landmark.layers.alignment import AlignmentMemory, AttentionOutput, ScoreName
 from landmark.layers.cell import CellName, State
 from landmark.layers.dropout import Dropout
 from landmark.layers.packing import Packing
-from landmark.layers.recurrent import Recurrent
+from landmark.layers.recurrent import RecurrentStack
 from landmark.models.translation import Tied, TranslationModel
 
 Size = Annotated[int, Field(ge=1)]
@@ -32,31 +32,35 @@ class Seq2seqConfig:
     """The shape of a recurrent encoder-decoder."""
 
     architecture: Literal["seq2seq"] = "seq2seq"
-    """What kind of network this is."""
+    """Network architecture."""
     vocab_size: Annotated[int, Field(ge=4)] | None = None
-    """Entries of the vocabulary; null takes the tokenizer's."""
+    """Vocabulary size; null: the tokenizer's."""
+    source_vocab_size: Annotated[int, Field(ge=4)] | None = None
+    """Vocabulary size of the source, if it has its own (tokenizer.separate)."""
     cell: CellName = "lstm"
-    """What a recurrent layer is made of."""
+    """Recurrent cell."""
     embedding_size: Size = 256
-    """Width of embeddings, and of what the output layer reads."""
+    """Dimension of the embeddings and of the input of the output layer."""
     hidden_size: Size = 512
-    """Width of the decoder's state and of the encoder's two directions together; even."""
+    """Dimension of the decoder's state, and of both encoder directions together; even."""
     encoder_layers: Size = 1
-    """Layers that read the source in both directions."""
+    """Number of encoder layers (bidirectional)."""
     decoder_layers: Size = 1
-    """Layers that write the target."""
+    """Number of decoder layers."""
     score: ScoreName = "additive"
-    """How well a state fits a source position; last and mean: no attention, one vector for all."""
+    """Attention score function; last and mean: no attention, the source as a single vector."""
     num_heads: Size = 1
-    """Attention heads; several project state and memory first."""
+    """Number of attention heads."""
     input_feeding: bool = True
-    """Give each step what the step before it had found; without, training is parallel in part."""
+    """Feed the attention's output to the next step; false trains faster."""
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.2
-    """Share of activations dropped: embeddings, between layers, before the output."""
+    """Dropout probability on embeddings, between layers and before the output layer."""
     tied: Tied = "all"
-    """Share one matrix between source, target and output; target and output; or none."""
+    """Weights to tie: source embedding, target embedding and output (all), the last two (output),
+    or none.
+    """
     max_length: Size = 1024
-    """Longest sequence, in tokens, on either side."""
+    """Maximum sequence length in tokens, of source and target each."""
 
     @model_validator(mode="after")
     def _divides(self) -> "Seq2seqConfig":
@@ -99,9 +103,11 @@ class Seq2seq(TranslationModel):
         super().__init__()
         self.config = config
         width, narrow = config.hidden_size, config.embedding_size
-        self.add_vocabulary(config.vocab_size, narrow, config.tied)
+        self.add_vocabulary(
+            config.vocab_size, narrow, config.tied, source_size=config.source_vocab_size
+        )
         self.dropout = Dropout(config.dropout)
-        self.encoder = Recurrent(
+        self.encoder = RecurrentStack(
             config.cell,
             narrow,
             width // 2,
@@ -109,7 +115,7 @@ class Seq2seq(TranslationModel):
             bidirectional=True,
             dropout=config.dropout,
         )
-        self.decoder = Recurrent(
+        self.decoder = RecurrentStack(
             config.cell,
             2 * narrow if config.input_feeding else narrow,
             width,
@@ -117,7 +123,7 @@ class Seq2seq(TranslationModel):
             dropout=config.dropout,
         )
         heads = config.num_heads
-        self.cross_attention = Alignment(
+        self.cross_attention = AttentionOutput(
             config.score, width, width, width, heads, projected=heads > 1
         )
         self.bridge = nn.Linear(width, config.decoder_layers * width)

@@ -29,33 +29,33 @@ class BERTConfig:
     """The shape of a BERT."""
 
     architecture: Literal["bert"] = "bert"
-    """What kind of network this is."""
+    """Network architecture."""
     vocab_size: Size | None = None
-    """Entries of the vocabulary; null takes the tokenizer's."""
+    """Vocabulary size; null: the tokenizer's."""
     hidden_size: Size = 768
-    """Width of every layer's input and output."""
+    """Dimension of the hidden states."""
     inner_size: Size | None = None
-    """Width inside the feed-forward network; null: four times hidden_size."""
+    """Dimension of the feed-forward layers; null: 4 * hidden_size."""
     num_heads: Size = 12
-    """Attention heads; must divide hidden_size."""
+    """Number of attention heads; must divide hidden_size."""
     num_layers: Size = 12
-    """Blocks of attention and feed-forward."""
+    """Number of layers."""
     max_length: Size = 512
-    """Longest text, in tokens."""
+    """Maximum sequence length in tokens."""
     segments: Annotated[int, Field(ge=0)] = 2
-    """How many parts of a text are told apart; 0 for none (DistilBERT)."""
+    """Number of segment embeddings (token types); 0: none (DistilBERT)."""
     pooler: bool = True
-    """Whether a layer more makes one vector of the whole text."""
+    """Add the pooler: a dense layer with tanh on the first token."""
     dropout: Share = 0.1
-    """Share of activations dropped after embedding and after each sub-layer."""
+    """Dropout probability after the embedding and each sub-layer."""
     attention_dropout: Share = 0.1
-    """Share of attention weights dropped."""
+    """Dropout probability on the attention weights."""
     norm: Literal["post", "pre"] = "post"
-    """Layer norm after each residual sum (the paper's) or before each sub-layer."""
+    """post: layer norm after each residual connection (the paper's); pre: before each sub-layer."""
     epsilon: Annotated[float, Field(gt=0)] = 1e-12
-    """What every layer norm adds to the variance; RoBERTa has 1e-5."""
+    """Epsilon of the layer norms; RoBERTa uses 1e-5."""
     activation_checkpointing: bool = False
-    """Recompute activations in the backward pass: less memory, a third more work."""
+    """Recompute activations in the backward pass to save memory, at about a third more compute."""
 
     @model_validator(mode="after")
     def _heads_divide_width(self) -> "BERTConfig":

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from landmark.core.configuration import settings
 from landmark.core.errors import UserError
 from landmark.layers.attention import check_heads
-from landmark.layers.cache import KeyValueCache, Veil
+from landmark.layers.cache import GapMask, KeyValueCache
 from landmark.layers.dropout import Dropout
 from landmark.layers.packing import Packing
 from landmark.layers.transformer import EncoderBlock, run_block
@@ -32,27 +32,29 @@ class GPTConfig:
     """The shape of a GPT."""
 
     architecture: Literal["gpt"] = "gpt"
-    """What kind of network this is."""
+    """Network architecture."""
     vocab_size: Size | None = None
-    """Entries of the vocabulary; null takes the tokenizer's."""
+    """Vocabulary size; null: the tokenizer's."""
     hidden_size: Size = 768
-    """Width of every layer's input and output."""
+    """Dimension of the hidden states."""
     inner_size: Size | None = None
-    """Width inside the feed-forward network; null: four times hidden_size."""
+    """Dimension of the feed-forward layers; null: 4 * hidden_size."""
     num_heads: Size = 12
-    """Attention heads; must divide hidden_size."""
+    """Number of attention heads; must divide hidden_size."""
     num_layers: Size = 12
-    """Blocks of attention and feed-forward."""
+    """Number of layers."""
     max_length: Size = 1024
-    """The context: most tokens that one look back reaches."""
+    """Context length in tokens."""
     dropout: Share = 0.1
-    """Share of activations dropped after embedding and after each sub-layer."""
+    """Dropout probability after the embedding and each sub-layer."""
     attention_dropout: Share = 0.1
-    """Share of attention weights dropped."""
+    """Dropout probability on the attention weights."""
     norm: Literal["post", "pre"] = "pre"
-    """Layer norm after each residual sum (GPT) or before each sub-layer (GPT-2, GPT-3)."""
+    """post: layer norm after each residual connection (GPT); pre: before each sub-layer (GPT-2,
+    GPT-3).
+    """
     activation_checkpointing: bool = False
-    """Recompute activations in the backward pass: less memory, a third more work."""
+    """Recompute activations in the backward pass to save memory, at about a third more compute."""
 
     @model_validator(mode="after")
     def _heads_divide_width(self) -> "GPTConfig":
@@ -92,7 +94,7 @@ class GPTState:
     """What writing on carries: each block's keys and values, and what each of R rows has said."""
 
     caches: list[KeyValueCache]
-    veil: Veil | None
+    gap_mask: GapMask | None
     tokens: Tensor
     """Of the window that is looked back on. (R, L)"""
     lengths: Tensor
@@ -114,8 +116,8 @@ class GPTState:
         """Reorder, repeat or drop rows."""
         for cache in self.caches:
             cache.select(rows)
-        if self.veil is not None:
-            self.veil.select(rows)
+        if self.gap_mask is not None:
+            self.gap_mask.select(rows)
         self.tokens = self.tokens.index_select(0, rows)
         self.lengths = self.lengths.index_select(0, rows)
 
@@ -216,14 +218,16 @@ class GPT(nn.Module):
         self, tokens: Tensor, packing: Packing, capacity: int, like: Tensor
     ) -> GPTState:
         rows, config = packing.batch_size, self.config
-        veil = (
-            None if packing.is_full else Veil(packing.lengths, packing.max_length, capacity, like)
+        gap_mask = (
+            None
+            if packing.is_full
+            else GapMask(packing.lengths, packing.max_length, capacity, like)
         )
         shape = (rows, config.num_heads, capacity, config.hidden_size // config.num_heads)
         said = tokens.new_zeros(rows, capacity)
         said[:, : packing.max_length] = packing.unpack(tokens)
-        caches = [KeyValueCache(*shape, like, veil=veil) for _ in self.blocks]
-        return GPTState(caches, veil, said, packing.lengths)
+        caches = [KeyValueCache(*shape, like, gap_mask=gap_mask) for _ in self.blocks]
+        return GPTState(caches, gap_mask, said, packing.lengths)
 
     def _embed(self, tokens: Tensor, positions: Tensor) -> Tensor:
         embedded: Tensor = self.dropout(self.embedding(tokens) + self.position(positions))

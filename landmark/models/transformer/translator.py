@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from landmark.core.configuration import settings
 from landmark.layers.attention import check_heads
-from landmark.layers.cache import KeyValueCache, Lineage, Memory
+from landmark.layers.cache import BeamAncestry, KeyValueCache, Memory
 from landmark.layers.dropout import Dropout
 from landmark.layers.feedforward import ActivationName
 from landmark.layers.packing import Packing
@@ -31,39 +31,43 @@ class TransformerConfig:
     """The shape of a Transformer."""
 
     architecture: Literal["transformer"] = "transformer"
-    """What kind of network this is."""
+    """Network architecture."""
     vocab_size: Annotated[int, Field(ge=4)] | None = None
-    """Entries of the vocabulary; null takes the tokenizer's."""
+    """Vocabulary size; null: the tokenizer's."""
+    source_vocab_size: Annotated[int, Field(ge=4)] | None = None
+    """Vocabulary size of the source, if it has its own (tokenizer.separate)."""
     hidden_size: Size = 512
-    """Width of every layer's input and output (d_model)."""
+    """Dimension of the hidden states (d_model)."""
     inner_size: Size = 2048
-    """Width inside the feed-forward network (d_ff)."""
+    """Dimension of the feed-forward layers (d_ff)."""
     num_heads: Size = 8
-    """Attention heads; must divide hidden_size."""
+    """Number of attention heads; must divide hidden_size."""
     encoder_layers: Size = 6
-    """Blocks that read the source."""
+    """Number of encoder layers."""
     decoder_layers: Size = 6
-    """Blocks that write the target."""
+    """Number of decoder layers."""
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.1
-    """Share of activations dropped after embedding and after each sub-layer."""
+    """Dropout probability after the embedding and each sub-layer."""
     word_dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0
-    """Share of tokens, on either side, whose embedding is left out whole in training."""
+    """Word dropout: probability of dropping a token's whole embedding, on both sides."""
     norm: Literal["post", "pre"] = "post"
-    """Layer norm after each residual sum (the paper's) or before each sub-layer."""
+    """post: layer norm after each residual connection (the paper's); pre: before each sub-layer."""
     activation: ActivationName = "relu"
-    """What is between the two layers of the feed-forward network."""
+    """Activation of the feed-forward layers."""
     positions: Literal["sinusoidal", "sinusoidal-halves", "learned"] = "sinusoidal"
-    """How a token's place is told; halves: all sines before all cosines (Marian)."""
+    """Position embeddings; sinusoidal-halves puts all sines before all cosines (Marian)."""
     tied: Tied = "all"
-    """Share one matrix between source, target and output; target and output; or none."""
+    """Weights to tie: source embedding, target embedding and output (all), the last two (output),
+    or none.
+    """
     output_bias: bool = False
-    """Whether logits have a bias (Marian)."""
+    """Add a bias to the output layer (Marian)."""
     unsaid: tuple[Annotated[int, Field(ge=0)], ...] = ()
-    """Entries of the vocabulary that are never said, such as padding."""
+    """Token ids that are never generated, such as padding."""
     max_length: Size = 1024
-    """Longest sequence, in tokens, on either side."""
+    """Maximum sequence length in tokens, of source and target each."""
     activation_checkpointing: bool = False
-    """Recompute activations in the backward pass: less memory, a third more work."""
+    """Recompute activations in the backward pass to save memory, at about a third more compute."""
 
     @model_validator(mode="after")
     def _heads_divide_width(self) -> "TransformerConfig":
@@ -94,21 +98,21 @@ class DecoderState:
 
     caches: list[KeyValueCache]
     memories: list[Memory]
-    lineage: Lineage | None = None
-    """Of the beams, where a sentence has several."""
+    ancestry: BeamAncestry | None = None
+    """Ancestry of the beams, if a sentence has several."""
     length: int = 0
 
     def grow(self) -> None:
         """Make room for a step."""
         self.length += 1
-        if self.lineage is not None:
-            self.lineage.grow()
+        if self.ancestry is not None:
+            self.ancestry.grow()
 
     def select_rows(self, rows: Tensor) -> None:
         """Reorder or drop rows (sentences x beams); a sentence's rows stay together."""
-        if self.lineage is not None:
-            self.lineage.select(rows)
-            rows = rows[:: self.lineage.beams] // self.lineage.beams
+        if self.ancestry is not None:
+            self.ancestry.select(rows)
+            rows = rows[:: self.ancestry.beams] // self.ancestry.beams
         for cache in self.caches:
             cache.select(rows)
 
@@ -126,7 +130,13 @@ class Translator(TranslationModel):
         self.config = config
         width, pre_norm = config.hidden_size, config.norm == "pre"
         block = (width, config.inner_size, config.num_heads, config.dropout, pre_norm)
-        self.add_vocabulary(config.vocab_size, width, config.tied, bias=config.output_bias)
+        self.add_vocabulary(
+            config.vocab_size,
+            width,
+            config.tied,
+            bias=config.output_bias,
+            source_size=config.source_vocab_size,
+        )
         self.position = _position(config)
         self.dropout = Dropout(config.dropout)
         self.encoder = nn.ModuleList(
@@ -171,17 +181,17 @@ class Translator(TranslationModel):
         config, memory = self.config, self.encode(source, packing)
         beams, sentences = rows_per_sentence, packing.batch_size
         length = min(max_length, config.max_length)
-        lineage = Lineage(sentences * beams, beams, length, memory) if beams > 1 else None
+        ancestry = BeamAncestry(sentences * beams, beams, length, memory) if beams > 1 else None
         heads, head_size = config.num_heads, config.hidden_size // config.num_heads
         memories = [block.cross_attention.remember(memory, packing) for block in self.blocks()]
         return DecoderState(
             [
-                KeyValueCache(sentences, heads, length, head_size, memory, lineage)
+                KeyValueCache(sentences, heads, length, head_size, memory, ancestry)
                 for _ in self.decoder
             ],
             # Laid out once as every step reads them.
             [Memory(m.keys.contiguous(), m.values.contiguous(), m.visible) for m in memories],
-            lineage,
+            ancestry,
         )
 
     def step(self, tokens: Tensor, state: DecoderState) -> Tensor:

@@ -34,25 +34,25 @@ class ViTConfig(ImageNetworkConfig):
     """The shape of a Vision Transformer."""
 
     architecture: Literal["vit"] = "vit"
-    """What kind of network this is."""
+    """Network architecture."""
     patch_size: Size = 16
-    """Pixels a side of a patch; must divide image_size."""
+    """Patch height and width in pixels; must divide image_size."""
     hidden_size: Size = 768
-    """Width of every layer's input and output."""
+    """Dimension of the hidden states."""
     inner_size: Size | None = None
-    """Width inside the feed-forward network; null: four times hidden_size."""
+    """Dimension of the feed-forward layers; null: 4 * hidden_size."""
     num_heads: Size = 12
-    """Attention heads; must divide hidden_size."""
+    """Number of attention heads; must divide hidden_size."""
     num_layers: Size = 12
-    """Blocks of attention and feed-forward."""
+    """Number of layers."""
     pool: Literal["token", "mean"] = "token"
-    """What the last layer reads: the class token's state, or the mean of the patches'."""
+    """What the classifier reads: the class token, or the mean of the patch tokens."""
     dropout: Share = 0.0
-    """Share of activations dropped after embedding and after each sub-layer."""
+    """Dropout probability after the embedding and each sub-layer."""
     attention_dropout: Share = 0.0
-    """Share of attention weights dropped."""
+    """Dropout probability on the attention weights."""
     activation_checkpointing: bool = False
-    """Recompute activations in the backward pass: less memory, a third more work."""
+    """Recompute activations in the backward pass to save memory, at about a third more compute."""
 
     @model_validator(mode="after")
     def _parts_divide_the_whole(self) -> "ViTConfig":

@@ -26,7 +26,7 @@ class PatchHead:
     to_class: float
     """The share that goes to the class token."""
     entropy: float
-    """How spread it is, in bits."""
+    """Entropy of the attention in bits."""
 
 
 @torch.inference_mode()

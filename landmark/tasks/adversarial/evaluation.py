@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from landmark.metrics.understanding import Score
+from landmark.metrics.understanding import IntervalScore
 from landmark.tasks.adversarial.options import EvaluateOptions
-from landmark.tasks.adversarial.pipeline import AdversarialPipeline, Comparison
+from landmark.tasks.adversarial.pipeline import AdversarialPipeline, SampleComparison
 from landmark.tasks.card import Report, Result
 
 
@@ -17,7 +17,7 @@ class SampleScores(Result):
 
     run: str
     checkpoint: str
-    result: Comparison
+    result: SampleComparison
 
     def json(self) -> dict[str, Any]:
         found = self.result
@@ -50,7 +50,7 @@ class SampleScores(Result):
         ]
 
 
-def _said(score: Score, digits: int) -> str:
+def _said(score: IntervalScore, digits: int) -> str:
     said = f"{score.value:.{digits}f}"
     if score.low is None or score.high is None:
         return said

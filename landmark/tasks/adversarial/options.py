@@ -12,9 +12,9 @@ class SampleOptions:
     """How many samples to draw."""
 
     count: Annotated[int, Field(ge=1)] = 16
-    """How many to draw."""
+    """Number of samples."""
     seed: Annotated[int, Field(ge=0)] = 1
-    """Seed of the random numbers: the same seed draws the same again."""
+    """Random seed."""
 
 
 @settings
@@ -22,8 +22,8 @@ class EvaluateOptions:
     """How many samples to compare with the data's distribution."""
 
     count: Annotated[int, Field(ge=100)] = 10_000
-    """How many samples to draw."""
+    """Number of samples."""
     seed: Annotated[int, Field(ge=0)] = 1
-    """Seed of the random numbers: the same seed draws the same again."""
+    """Random seed."""
     bootstrap: Annotated[int, Field(ge=0)] = 1000
-    """Resamples for 95 % intervals and paired tests; 0 leaves them out."""
+    """Bootstrap resamples for 95 % confidence intervals and paired tests; 0: none."""

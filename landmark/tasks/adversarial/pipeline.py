@@ -13,7 +13,7 @@ from landmark.engine.checkpoint import load_module
 from landmark.engine.run import Run
 from landmark.engine.session import load_player
 from landmark.metrics.divergence import histogram_divergence, histogram_floor
-from landmark.metrics.understanding import RESAMPLES, Score, score_deviation, score_mean
+from landmark.metrics.understanding import RESAMPLES, IntervalScore, score_deviation, score_mean
 from landmark.tasks.adversarial.run import AdversarialRun, build_players
 from landmark.tasks.card import OpenOptions, Report
 from landmark.tasks.training import check_assets
@@ -24,13 +24,13 @@ BINS = 50
 
 
 @dataclass(frozen=True)
-class Comparison:
+class SampleComparison:
     """Samples beside the distribution that they imitate."""
 
     samples: int
     data_mean: float
     data_std: float
-    scores: tuple[Score, ...]
+    scores: tuple[IntervalScore, ...]
     """mean and std of the samples; how far from 1/2 the discriminator is, on samples and on data"""
     divergence: float
     """Jensen-Shannon divergence between histogram and density, in nats."""
@@ -89,7 +89,7 @@ class AdversarialPipeline:
 
     def evaluate(
         self, count: int = 10_000, seed: int = 1, resamples: int = RESAMPLES
-    ) -> Comparison:
+    ) -> SampleComparison:
         """Compare so many samples with the distribution that the run was trained on."""
         data = self.config.data
         made = self.sample(count, seed)
@@ -106,7 +106,7 @@ class AdversarialPipeline:
         loss = np.logaddexp(0, -on_real).mean() + np.logaddexp(0, on_made).mean()
         density = NormalDist(data.mean, data.deviation)
         edges = [density.inv_cdf(share / BINS) for share in range(1, BINS)]
-        return Comparison(
+        return SampleComparison(
             count,
             data.mean,
             data.deviation,

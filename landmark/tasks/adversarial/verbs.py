@@ -10,7 +10,7 @@ from landmark.tasks.card import Report, Result
 
 
 @dataclass(frozen=True)
-class Sample(Result):
+class PointSample(Result):
     """A point that was drawn."""
 
     number: int
@@ -25,7 +25,7 @@ class Sample(Result):
 
 def sample(
     pipeline: AdversarialPipeline, blocks: Iterable[Any], options: SampleOptions, report: Report
-) -> Iterator[Sample]:
+) -> Iterator[PointSample]:
     """Points that the generator makes of noise."""
     for number, value in enumerate(pipeline.sample(options.count, options.seed).tolist(), 1):
-        yield Sample(number, value)
+        yield PointSample(number, value)

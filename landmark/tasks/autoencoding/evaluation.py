@@ -8,7 +8,7 @@ from typing import Any
 
 from landmark.core.errors import UserError
 from landmark.data.images.store import Images
-from landmark.metrics.understanding import Score
+from landmark.metrics.understanding import IntervalScore
 from landmark.tasks.autoencoding.options import EvaluateOptions
 from landmark.tasks.autoencoding.picture import write_rows
 from landmark.tasks.autoencoding.pipeline import AutoencodingPipeline, Bound
@@ -51,7 +51,7 @@ class SetBound(Result):
         return lines + [f"  {_LABELS[s.name]:<16}{_said(s)}" for s in self.result.scores]
 
 
-def _said(score: Score) -> str:
+def _said(score: IntervalScore) -> str:
     if score.low is None or score.high is None:
         return f"{score.value:.3f}"
     return f"{score.value:.3f} ({score.low:.3f} – {score.high:.3f})"

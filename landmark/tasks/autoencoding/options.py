@@ -13,12 +13,13 @@ class EvaluateOptions:
     """Which images to reconstruct."""
 
     split: tuple[str, ...] = ()
-    """Splits of the run's own data; default: test if there is one, else valid. Repeatable."""
+    """Split of the run's own data; default: test if there is one, else valid. Repeatable."""
     file: tuple[Path, ...] = ()
-    """Your own data: plain text, labelled texts as in training, or images in a folder (.zip, .tar).
-    Repeatable."""
+    """Evaluate on your own data: plain text, labelled texts as in training, or a folder of images
+    (or .zip, .tar). Repeatable.
+    """
     bootstrap: Annotated[int, Field(ge=0)] = 1000
-    """Resamples for 95 % intervals and paired tests; 0 leaves them out."""
+    """Bootstrap resamples for 95 % confidence intervals and paired tests; 0: none."""
     strict: bool = False
     """Stop at the first unreadable image."""
 
@@ -28,6 +29,6 @@ class SampleOptions:
     """How many images to make."""
 
     count: Annotated[int, Field(ge=1)] = 16
-    """How many to draw."""
+    """Number of samples."""
     seed: Annotated[int, Field(ge=0)] = 1
-    """Seed of the random numbers: the same seed draws the same again."""
+    """Random seed."""

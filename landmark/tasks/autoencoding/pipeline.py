@@ -21,7 +21,7 @@ from landmark.data.images.store import Images, LazyImages
 from landmark.engine.checkpoint import load_module
 from landmark.engine.run import Run
 from landmark.engine.session import load_player
-from landmark.metrics.understanding import RESAMPLES, Score, score_mean
+from landmark.metrics.understanding import RESAMPLES, IntervalScore, score_mean
 from landmark.models.autoencoder import VariationalAutoencoder
 from landmark.objectives.variational import VariationalObjective
 from landmark.tasks.autoencoding.run import AutoencodingRun
@@ -38,7 +38,7 @@ class Bound:
     """The negative ELBO of a set's images, in nats an image, and its two terms."""
 
     images: int
-    scores: tuple[Score, ...]
+    scores: tuple[IntervalScore, ...]
     """loss, reconstruction (-log p(x|z)) and divergence (KL of the code from its prior)."""
     shown: tuple[tuple[Pixels, Pixels], ...]
     """The first images of the set, each with its reconstruction."""

@@ -16,7 +16,7 @@ Blocks = Iterable[Sequence[Item]]
 
 
 @dataclass(frozen=True, eq=False)
-class Sample(Result):
+class ImageSample(Result):
     """An image that was drawn."""
 
     number: int
@@ -31,14 +31,17 @@ class Sample(Result):
 
 def sample(
     pipeline: AutoencodingPipeline, blocks: Blocks, options: SampleOptions, report: Report
-) -> Iterator[Sample]:
+) -> Iterator[ImageSample]:
     """Images of codes drawn from the prior."""
     for number, pixels in enumerate(pipeline.sample(options.count, options.seed), 1):
-        yield Sample(number, pixels)
+        yield ImageSample(number, pixels)
 
 
 def write_grid(
-    pipeline: AutoencodingPipeline, records: Sequence[Sample], options: SampleOptions, path: Path
+    pipeline: AutoencodingPipeline,
+    records: Sequence[ImageSample],
+    options: SampleOptions,
+    path: Path,
 ) -> None:
     """All samples as one picture, about as high as it is wide."""
     columns = math.ceil(math.sqrt(len(records)))

@@ -13,7 +13,7 @@ from landmark.data.understanding.example import Example, LabeledText
 from landmark.engine.checkpoint import load_module
 from landmark.engine.run import Run
 from landmark.engine.session import load_player
-from landmark.metrics.understanding import Score, score_classes, score_mean
+from landmark.metrics.understanding import IntervalScore, score_classes, score_mean
 from landmark.models.bag_of_words import BagOfWords
 from landmark.tasks.bag_of_words.run import BagOfWordsRun
 from landmark.tasks.card import OpenOptions, Report
@@ -76,7 +76,7 @@ class BagOfWordsPipeline(LabelledTextPipeline):
 
     def score(
         self, examples: Sequence[Example], predictions: Sequence[Prediction], resamples: int
-    ) -> list[Score]:
+    ) -> list[IntervalScore]:
         """Accuracy, F1, Matthews' correlation, and the mean cross-entropy in nats."""
         numbers = {name: number for number, name in enumerate(self.labels.names)}
         right = [str(e.label) for e in examples if isinstance(e, LabeledText)]

@@ -34,9 +34,9 @@ class BagBatchConfig:
     """How texts are put together for one update."""
 
     size: Annotated[int, Field(ge=1)] = 128
-    """Texts an update."""
+    """Batch size in texts."""
     workers: Annotated[int, Field(ge=0)] = 0
-    """Extra processes that prepare batches."""
+    """Number of worker processes that load batches; 0: load in the main process."""
 
 
 @settings

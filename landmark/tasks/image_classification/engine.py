@@ -28,14 +28,14 @@ from landmark.tasks.image_classification.packed import pack
 COMPILED, ONNX, ONNX_INT8 = "compiled", "onnx", "onnx-int8"
 
 
-class Engine(Protocol):
+class ImageEngine(Protocol):
     """Anything that can name what is in images."""
 
     def scores(self, images: Tensor) -> Tensor:
         """(B, C, H, W) -> (B, K)"""
 
 
-class TorchEngine:
+class TorchImageEngine:
     """A network made ready for use; the one that is given stays as it is."""
 
     def __init__(
@@ -81,7 +81,7 @@ class TorchEngine:
         return images.to(self.device).contiguous(memory_format=torch.channels_last)
 
 
-class OnnxEngine:
+class OnnxImageEngine:
     """A network as `landmark export --to onnx` writes it, run by ONNX Runtime on processors."""
 
     def __init__(self, folder: Path, threads: int | None = None) -> None:
@@ -110,7 +110,7 @@ class OnnxEngine:
         return torch.from_numpy(self._session.run(None, {IMAGES: given})[0])
 
 
-def load_onnx(run: Run, checkpoint: str | None = None, name: str = ONNX) -> OnnxEngine:
+def load_onnx(run: Run, checkpoint: str | None = None, name: str = ONNX) -> OnnxImageEngine:
     """The engine of a run's export; refuses one that is missing, damaged or of other weights."""
     library("onnxruntime")
-    return OnnxEngine(open_export(run, name, checkpoint))
+    return OnnxImageEngine(open_export(run, name, checkpoint))

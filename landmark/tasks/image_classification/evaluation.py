@@ -8,11 +8,12 @@ from typing import Any
 from landmark.core.errors import UserError
 from landmark.data.images.store import Images
 from landmark.metrics.classification import ClassificationScores
-from landmark.metrics.understanding import Score
-from landmark.tasks.card import Report, Result
+from landmark.metrics.understanding import IntervalScore
+from landmark.tasks.card import Report
 from landmark.tasks.image_classification.options import EvaluateOptions
 from landmark.tasks.image_classification.pipeline import ClassificationPipeline
 from landmark.tasks.image_classification.predictions import Predictions
+from landmark.tasks.measuring import NO_TEST_SPLIT
 
 _MOST_ROWS = 40  # classes in the table; of more, the worst
 
@@ -24,7 +25,7 @@ def check(config: Any, options: EvaluateOptions, has_input: bool) -> None:
 
 
 @dataclass(frozen=True)
-class SetScores(Result):
+class SetScores:
     """How well a run classifies one set of images."""
 
     name: str
@@ -33,6 +34,7 @@ class SetScores(Result):
     ten_crop: bool
     result: ClassificationScores
     predictions: Predictions
+    warnings: tuple[str, ...] = ()
 
     def json(self) -> dict[str, Any]:
         return {
@@ -94,7 +96,9 @@ def evaluate(
         )
         folder, checkpoint = str(pipeline.run.folder), pipeline.checkpoint.name
         scores = found.scores(pipeline.form.names)
-        yield SetScores(name, folder, checkpoint, options.ten_crop, scores, found)
+        is_chosen = options.split or options.file or name == "test"
+        warnings = () if is_chosen else (NO_TEST_SPLIT,)
+        yield SetScores(name, folder, checkpoint, options.ten_crop, scores, found, warnings)
 
 
 def _open_sets(
@@ -111,7 +115,7 @@ def _open_sets(
     return {name: pipeline.split(name, strict=strict, note=report) for name in names}
 
 
-def _percent(score: Score) -> str:
+def _percent(score: IntervalScore) -> str:
     assert score.low is not None
     assert score.high is not None
     return f"{100 * score.value:.2f} ({100 * score.low:.2f} – {100 * score.high:.2f})"

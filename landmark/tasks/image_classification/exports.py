@@ -19,7 +19,7 @@ from landmark.interop.onnx_classifier import GRAPH, IMAGES, save_classifier
 from landmark.interop.onnx_int8 import Arrays, quantize_graph
 from landmark.tasks.card import Report
 from landmark.tasks.exporting import export_facts, export_folder
-from landmark.tasks.image_classification.engine import ONNX, ONNX_INT8, OnnxEngine
+from landmark.tasks.image_classification.engine import ONNX, ONNX_INT8, OnnxImageEngine
 from landmark.tasks.image_classification.options import OnnxOptions
 from landmark.tasks.image_classification.pipeline import ClassificationPipeline
 from landmark.tasks.image_classification.run import ImageClassificationRun
@@ -61,7 +61,7 @@ def export_network(
         if options.int8:
             quantize_graph(partial / GRAPH, IMAGES, _batches(pipeline, images))
             if pipeline.has_images:
-                facts["accuracy"] = _compare(pipeline, OnnxEngine(partial), report)
+                facts["accuracy"] = _compare(pipeline, OnnxImageEngine(partial), report)
 
     write_export(folder, facts, fill)
     return folder
@@ -97,7 +97,9 @@ def _batches(pipeline: ClassificationPipeline, images: Sequence[Pixels]) -> Iter
         yield np.ascontiguousarray(batch.numpy())
 
 
-def _compare(pipeline: ClassificationPipeline, int8: OnnxEngine, report: Report) -> dict[str, Any]:
+def _compare(
+    pipeline: ClassificationPipeline, int8: OnnxImageEngine, report: Report
+) -> dict[str, Any]:
     """Accuracy on validation images in float32 and in int8, and how often both say the same."""
     images = pipeline.split("valid", note=report)
     chosen = range(min(len(images), _MEASURED))

@@ -36,9 +36,11 @@ class ImageFineTuningConfig:
     """How much of the network that a run begins from changes."""
 
     frozen_stages: Annotated[int, Field(ge=0)] = 0
-    """The lowest stages that stay as they are, their batch norms' measures included."""
+    """Number of lowest stages to freeze, including their batch norm statistics."""
     stage_decay: Annotated[float, Field(gt=0, le=1)] = 1.0
-    """Each stage's learning rate is this part of the one above it; the head's is the full one."""
+    """Layer-wise learning rate decay: each stage's learning rate is this fraction of that of the
+    stage above.
+    """
 
 
 @dataclasses.dataclass(frozen=True)

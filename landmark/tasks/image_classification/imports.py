@@ -40,14 +40,14 @@ class Preparation:
     """How images become what a network reads; what is None is usual for it."""
 
     scaled: int | None = None
-    """Pixels of the shorter side, before the middle is taken."""
+    """Pixels of the shorter side before the centre crop."""
     image_size: int | None = None
-    """Pixels a side of the middle."""
+    """Size of the centre crop in pixels."""
     mean: tuple[float, ...] | None = None
     deviation: tuple[float, ...] | None = None
-    """Of values between 0 and 1, one for each channel or one for all."""
+    """Standard deviation of pixel values (0 to 1): one per channel or one for all."""
     interpolation: Interpolation | None = None
-    """How images are scaled."""
+    """Interpolation when resizing."""
 
     def over(self, other: "Preparation") -> "Preparation":
         """This, and the other where it says nothing."""

@@ -14,8 +14,9 @@ class ImageOpenOptions(PrecisionOptions):
     """How a run on images is opened."""
 
     engine: str = "torch"
-    """torch, or an export: ctranslate2, ctranslate2-int8, onnx; images: also onnx-int8 and
-    compiled."""
+    """torch, or an exported model: ctranslate2, ctranslate2-int8, onnx; images: also onnx-int8 and
+    compiled.
+    """
 
 
 @settings
@@ -23,7 +24,7 @@ class ClassifyOptions:
     """How images are classified."""
 
     top: Annotated[int, Field(ge=1)] = 5
-    """How many classes to name."""
+    """Number of most probable classes to show."""
     ten_crop: bool = False
     """Average the predictions of ten crops of each image."""
 
@@ -33,9 +34,9 @@ class OnnxOptions(ExportOptions):
     """What `--to onnx` takes."""
 
     int8: bool = False
-    """Weights in eight bits: a quarter of the size."""
+    """Quantize the weights to 8 bits: a quarter of the size."""
     calibration: Path | None = None
-    """With --int8: a folder of images to set ranges by; default: the run's training images."""
+    """With --int8: a folder of images for calibration; default: the run's training images."""
 
 
 @settings
@@ -43,9 +44,9 @@ class SimilarOptions:
     """Where to look for similar images."""
 
     among: Path
-    """The folder to search, with those below it."""
+    """Folder of images to search, including subfolders."""
     count: Annotated[int, Field(ge=1)] = 6
-    """How many to find for each image."""
+    """Number of similar images to find for each image."""
 
 
 @settings
@@ -53,10 +54,11 @@ class EvaluateOptions:
     """What images to score."""
 
     split: tuple[str, ...] = ()
-    """Splits of the run's own data; default: test if there is one, else valid. Repeatable."""
+    """Split of the run's own data; default: test if there is one, else valid. Repeatable."""
     file: tuple[Path, ...] = ()
-    """Your own data: plain text, labelled texts as in training, or images in a folder (.zip, .tar).
-    Repeatable."""
+    """Evaluate on your own data: plain text, labelled texts as in training, or a folder of images
+    (or .zip, .tar). Repeatable.
+    """
     ten_crop: bool = False
     """Average the predictions of ten crops of each image."""
     strict: bool = False
@@ -81,24 +83,25 @@ class _NetworkOptions:
     """How another library's network becomes a run, and how it wants its images."""
 
     path: Annotated[str, Positional("PATH")]
-    """A state dict (.pth, .safetensors); of timm also a folder with its config.json, or a name
-    on the Hub."""
+    """A state dict (.pth, .safetensors); for timm also a folder with its config.json, or a model
+    on the Hub.
+    """
     run: Path | None = None
-    """The run directory; default: runs/ and the name."""
+    """Run directory to create; default: runs/ and the name."""
     network: str | None = None
-    """Which network it is, as resnet-50; default: as its tensors say."""
+    """Network name, as resnet-50; default: inferred from the tensors."""
     labels: Path | None = None
-    """The names of the classes: a line each, or JSON."""
+    """File with the class names: one per line, or JSON."""
     resize: Annotated[int, Field(ge=1)] | None = None
-    """Resize the shorter side of an image to so many pixels."""
+    """Resize the shorter side of an image to this many pixels."""
     image_size: Annotated[int, Field(ge=1)] | None = None
-    """Pixels a side of the centre crop."""
+    """Size of the centre crop in pixels."""
     interpolation: Literal["bilinear", "bicubic"] | None = None
-    """How images are resized; default: as the weights say, else bilinear."""
+    """Interpolation when resizing; default: as the weights specify, else bilinear."""
     mean: _Colours = None
-    """What is subtracted from each colour (0 to 1), as 0.485,0.456,0.406."""
+    """Mean of each colour channel (0 to 1) for normalisation, as 0.485,0.456,0.406."""
     std: _Colours = None
-    """What each colour is divided by, as 0.229,0.224,0.225."""
+    """Standard deviation of each colour channel, as 0.229,0.224,0.225."""
 
 
 @settings
@@ -106,7 +109,7 @@ class TorchvisionOptions(_NetworkOptions):
     """A network of torchvision."""
 
     weights: str | None = None
-    """Which of torchvision's weights these are, as IMAGENET1K_V2: how images are resized."""
+    """Name of torchvision's weights, as IMAGENET1K_V2: decides how images are resized."""
 
 
 @settings

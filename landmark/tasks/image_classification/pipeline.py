@@ -30,8 +30,8 @@ from landmark.tasks.image_classification.engine import (
     COMPILED,
     ONNX,
     ONNX_INT8,
-    Engine,
-    TorchEngine,
+    ImageEngine,
+    TorchImageEngine,
     load_onnx,
 )
 from landmark.tasks.image_classification.options import ImageOpenOptions
@@ -43,7 +43,7 @@ Count = Callable[[int], None]
 _TOGETHER = 64  # images read at a time
 
 
-class Guess(NamedTuple):
+class ClassPrediction(NamedTuple):
     """A class, and how probable the network finds it."""
 
     name: str
@@ -55,7 +55,7 @@ class Classified(Result):
     """An image's most probable classes, the best first."""
 
     place: str
-    guesses: tuple[Guess, ...]
+    guesses: tuple[ClassPrediction, ...]
 
     def json(self) -> dict[str, Any]:
         return {"image": self.place, "classes": [guess._asdict() for guess in self.guesses]}
@@ -84,7 +84,7 @@ def open_pipeline(
     if is_exported:
         pipeline.engine = load_onnx(run, options.checkpoint, engine)
     elif engine == COMPILED:
-        pipeline.engine = TorchEngine(pipeline.network, pipeline.device, compiled=True)
+        pipeline.engine = TorchImageEngine(pipeline.network, pipeline.device, compiled=True)
     return pipeline
 
 
@@ -114,14 +114,14 @@ class ClassificationPipeline:
         self._has_warned = False
 
     @cached_property
-    def engine(self) -> Engine:
+    def engine(self) -> ImageEngine:
         """What scores images."""
         return self._quick
 
     @cached_property
-    def _quick(self) -> TorchEngine:
+    def _quick(self) -> TorchImageEngine:
         """The network, made quick at its first use."""
-        return TorchEngine(self.network, self.device, precision=self.precision)
+        return TorchImageEngine(self.network, self.device, precision=self.precision)
 
     def classify(
         self, images: Sequence[Picture], top: int = TOP, *, ten_crop: bool = False
@@ -155,10 +155,10 @@ class ClassificationPipeline:
         except UserError as error:
             return error
 
-    def _best(self, probabilities: Tensor, top: int) -> tuple[Guess, ...]:
+    def _best(self, probabilities: Tensor, top: int) -> tuple[ClassPrediction, ...]:
         best = probabilities.topk(min(top, len(probabilities)))
         pairs = zip(best.indices.tolist(), best.values.tolist(), strict=True)
-        return tuple(Guess(self.form.names[number], value) for number, value in pairs)
+        return tuple(ClassPrediction(self.form.names[number], value) for number, value in pairs)
 
     def features(
         self, images: Sequence[Picture], report: Count = lambda count: None

@@ -26,14 +26,14 @@ CACHE = "features"
 _TOGETHER = 64  # images read at a time
 
 
-class Neighbour(NamedTuple):
+class NearestImage(NamedTuple):
     """An image, and how far its features are from another's."""
 
     path: Path
     distance: float
 
 
-class Broken(NamedTuple):
+class UnreadableImage(NamedTuple):
     """An image that cannot be used, and why."""
 
     path: Path
@@ -49,18 +49,18 @@ class SimilarImages:
         self.pipeline = pipeline
         self.paths, self.vectors, self.broken = folder_features(pipeline, folder, report)
 
-    def nearest(self, image: Path, count: int = 6) -> list[Neighbour]:
+    def nearest(self, image: Path, count: int = 6) -> list[NearestImage]:
         """The nearest by Euclidean distance of features. An image is not its own neighbour."""
         (vector,) = self.pipeline.features([image])
         distances = np.linalg.norm(self.vectors - vector, axis=1)
         order = np.argsort(distances, kind="stable")
         others = [place for place in order if not _is_same(self.paths[place], image)]
-        return [Neighbour(self.paths[n], float(distances[n])) for n in others[:count]]
+        return [NearestImage(self.paths[n], float(distances[n])) for n in others[:count]]
 
 
 def folder_features(
     pipeline: ClassificationPipeline, folder: Path, report: Count = lambda count: None
-) -> tuple[list[Path], NDArray[np.float32], list[Broken]]:
+) -> tuple[list[Path], NDArray[np.float32], list[UnreadableImage]]:
     """The features of all images below a folder, from what was kept as far as it is still true."""
     paths = list_images(folder)
     cache = _cache_file(pipeline, folder)
@@ -68,7 +68,7 @@ def folder_features(
     keys = [_key(path, folder) for path in paths]
     new = [(key, path) for key, path in zip(keys, paths, strict=True) if key not in kept]
     report(len(paths) - len(new))
-    broken: list[Broken] = []
+    broken: list[UnreadableImage] = []
     for start in range(0, len(new), _TOGETHER):
         chosen = new[start : start + _TOGETHER]
         kept |= _computed(pipeline, chosen, broken)
@@ -83,14 +83,16 @@ def folder_features(
 
 
 def _computed(
-    pipeline: ClassificationPipeline, chosen: Sequence[tuple[str, Path]], broken: list[Broken]
+    pipeline: ClassificationPipeline,
+    chosen: Sequence[tuple[str, Path]],
+    broken: list[UnreadableImage],
 ) -> dict[str, NDArray[np.float32]]:
     readable = []
     for key, path in chosen:
         try:
             readable.append((key, pipeline.read(path)))
         except BrokenImageError as error:
-            broken.append(Broken(path, str(error)))
+            broken.append(UnreadableImage(path, str(error)))
     if not readable:
         return {}
     vectors = pipeline.features([pixels for _, pixels in readable])

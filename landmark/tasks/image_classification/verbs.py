@@ -14,7 +14,7 @@ from landmark.data.images.files import list_images
 from landmark.tasks.card import Failure, Item, NoOptions, Record, Report, Result
 from landmark.tasks.image_classification.options import ClassifyOptions, SimilarOptions
 from landmark.tasks.image_classification.pipeline import ClassificationPipeline
-from landmark.tasks.image_classification.similarity import Neighbour, SimilarImages
+from landmark.tasks.image_classification.similarity import NearestImage, SimilarImages
 from landmark.tasks.vectors import write_vectors
 
 Blocks = Iterable[Sequence[Item]]
@@ -36,7 +36,7 @@ class Similar(Result):
     """An image, and those in a folder that are most similar to it."""
 
     path: Path
-    neighbours: tuple[Neighbour, ...]
+    neighbours: tuple[NearestImage, ...]
 
     def json(self) -> dict[str, Any]:
         near = [{"image": str(other.path), "distance": other.distance} for other in self.neighbours]

@@ -13,9 +13,10 @@ class EvaluateOptions:
     """Which examples to score."""
 
     split: tuple[str, ...] = ()
-    """Splits of the run's own data; default: test if there is one, else valid. Repeatable."""
+    """Split of the run's own data; default: test if there is one, else valid. Repeatable."""
     file: tuple[Path, ...] = ()
-    """Your own data: plain text, labelled texts as in training, or images in a folder (.zip, .tar).
-    Repeatable."""
+    """Evaluate on your own data: plain text, labelled texts as in training, or a folder of images
+    (or .zip, .tar). Repeatable.
+    """
     bootstrap: Annotated[int, Field(ge=0)] = 1000
-    """Resamples for 95 % intervals and paired tests; 0 leaves them out."""
+    """Bootstrap resamples for 95 % confidence intervals and paired tests; 0: none."""

@@ -24,8 +24,8 @@ from landmark.data.understanding.public import (
     splits_to_score,
 )
 from landmark.engine.run import Run
-from landmark.metrics.understanding import RESAMPLES, Score
-from landmark.tasks.labelled_texts.records import Evaluation, Prediction
+from landmark.metrics.understanding import RESAMPLES, IntervalScore
+from landmark.tasks.labelled_texts.records import Prediction, TextEvaluation
 
 Count = Callable[[int], None]
 Given = Example | str | Sequence[str]
@@ -47,7 +47,7 @@ class LabelledTextPipeline(ABC):
     @abstractmethod
     def score(
         self, examples: Sequence[Example], predictions: Sequence[Prediction], resamples: int
-    ) -> list[Score]:
+    ) -> list[IntervalScore]:
         """How good the predictions are."""
 
     def predict(
@@ -65,7 +65,7 @@ class LabelledTextPipeline(ABC):
         examples: Sequence[Example],
         resamples: int = RESAMPLES,
         report: Count = lambda count: None,
-    ) -> Evaluation:
+    ) -> TextEvaluation:
         """Answer all examples and score the answers."""
         if not examples:
             raise UserError(f"{name}: there are no examples to score")
@@ -75,7 +75,7 @@ class LabelledTextPipeline(ABC):
         if self.config.data.corpus == "sst2" and name != "train":
             leaked = self.leakage(examples)
         description = describe_split(self.config.data.corpus, name)
-        return Evaluation(name, len(examples), tuple(scores), leaked, description)
+        return TextEvaluation(name, len(examples), tuple(scores), leaked, description)
 
     @property
     def texts_an_example(self) -> int | None:

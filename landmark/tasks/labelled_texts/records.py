@@ -12,7 +12,7 @@ from landmark.data.understanding.example import (
     TaggedWords,
     as_record,
 )
-from landmark.metrics.understanding import Score
+from landmark.metrics.understanding import IntervalScore
 from landmark.tasks.card import Result
 
 _NOT_READ = ("place", "label", "score", "answer", "tags", "answers", "name")
@@ -65,12 +65,12 @@ class Prediction(Result):
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class TextEvaluation:
     """Scores on one set of examples."""
 
     name: str
     examples: int
-    scores: tuple[Score, ...]
+    scores: tuple[IntervalScore, ...]
     leakage: float | None = None
     """The share of texts that stand inside a training text, where that is known to happen."""
     description: str = ""
@@ -83,7 +83,7 @@ class SetScores(Result):
 
     run: str
     checkpoint: str
-    result: Evaluation
+    result: TextEvaluation
     width: int = 12
     """Of the column of names."""
     is_first: bool = True
@@ -113,11 +113,11 @@ class SetScores(Result):
         return lines
 
 
-def _heading(scores: Sequence[Score], width: int) -> str:
+def _heading(scores: Sequence[IntervalScore], width: int) -> str:
     return f"{'set':<{width}}{'examples':>9}" + "".join(f"{score.name:>22}" for score in scores)
 
 
-def _value(score: Score) -> str:
+def _value(score: IntervalScore) -> str:
     """In percent; a loss in nats."""
     scale, digits = (1, 4) if score.name == LOSS else (100, 1)
     said = f"{scale * score.value:.{digits}f}"

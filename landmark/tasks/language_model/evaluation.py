@@ -23,13 +23,9 @@ from landmark.tasks.card import Report
 from landmark.tasks.language_model.options import EvaluateOptions
 from landmark.tasks.language_model.pipeline import GenerationPipeline
 from landmark.tasks.language_model.run import held_out_samples
-from landmark.tasks.measuring import CountedLoader, measure
+from landmark.tasks.measuring import NO_TEST_SPLIT, CountedLoader, measure
 
 SPLITS = ("train", "valid")
-NO_TEST_SPLIT = (
-    "the run has no test split: this is the validation split, by which training chose its "
-    "checkpoint."
-)
 
 
 def check(config: Any, options: EvaluateOptions, has_input: bool) -> None:

@@ -17,15 +17,15 @@ class SamplingOptions:
     }
 
     temperature: Annotated[float, Field(ge=0)] = 1.0
-    """Below 1 for safer text, above 1 for more varied text; 0: always the most probable token."""
+    """Sampling temperature: lower for safer text, higher for more varied text; 0: greedy."""
     top_k: Annotated[int, Field(ge=1)] | None = None
-    """Sample from this many most probable tokens only."""
+    """Sample from the k most probable tokens only."""
     top_p: Annotated[float, Field(ge=0.01, le=1)] | None = None
-    """Sample from the most probable tokens that together have this probability (nucleus)."""
+    """Nucleus sampling: sample from the most probable tokens whose probabilities add up to p."""
     repetition_penalty: Annotated[float, Field(ge=0.01)] = 1.0
-    """Above 1 makes tokens less probable that were read or written before."""
+    """Penalty above 1 makes tokens that occurred before less probable."""
     int8: bool = False
-    """Compute matrix products in 8 bits: faster on a CPU, a little less exact."""
+    """Quantize matrix products to 8 bits: faster on a CPU, slightly less exact."""
 
 
 @settings
@@ -33,21 +33,21 @@ class GenerateOptions(SamplingOptions):
     """How text is generated after a prompt."""
 
     length: Annotated[int, Field(ge=1)] = 500
-    """Maximum number of new tokens: characters or subwords, as trained."""
+    """Maximum number of new tokens."""
     no_repeat_ngram: Annotated[int, Field(ge=1)] | None = None
-    """Never write the same n-gram of this many tokens twice."""
+    """Never repeat an n-gram of this many tokens."""
     min_length: Annotated[int, Field(ge=0)] = 0
-    """Do not end before this many tokens."""
+    """Minimum number of new tokens."""
     stop: tuple[str, ...] = ()
-    r"""End a text before this string (\n: the end of a line). Repeatable."""
+    r"""Stop at this string (\n: the end of a line). Repeatable."""
     seed: int | None = None
     """Random seed. [default: 1]"""
     samples: Annotated[int, Field(ge=1)] = 1
-    """How many texts to write for each prompt."""
+    """Number of texts for each prompt."""
     batch_size: Annotated[int, Field(ge=1)] = 16
-    """How many texts to write at a time."""
+    """Number of texts to generate at a time."""
     speed: bool = False
-    """At the end, print tokens a second to stderr."""
+    """Print tokens per second to stderr at the end."""
 
 
 @settings
@@ -55,11 +55,11 @@ class StoryOptions(SamplingOptions):
     """How a text adventure is played."""
 
     story: Path | None = None
-    """A text file to continue, such as /save writes."""
+    """Text file to continue, as written by /save."""
     length: Annotated[int, Field(ge=1)] = 80
     """Maximum number of new tokens per turn."""
     temperature: Annotated[float, Field(ge=0)] = 0.8
-    """Below 1 for safer text, above 1 for more varied text; 0: always the most probable token."""
+    """Sampling temperature: lower for safer text, higher for more varied text; 0: greedy."""
     seed: int = 1
     """Random seed of the first turn; each turn adds one."""
 
@@ -69,11 +69,11 @@ class PromptOptions:
     """What questions are put."""
 
     task: Annotated[Path, Positional("TASK.yaml")]
-    """The task file (YAML)."""
+    """Task file (YAML)."""
     shots: Annotated[int, Field(ge=0)] | None = None
-    """Show this many examples, whatever the file says."""
+    """Number of examples in the prompt, instead of the task file's."""
     show: bool = False
-    """Print the first question as the model reads it, and stop."""
+    """Print the prompt of the first question and stop."""
 
 
 @settings
@@ -81,7 +81,8 @@ class EvaluateOptions:
     """What text to measure a language model on."""
 
     split: tuple[str, ...] = ()
-    """Splits of the run's own data; default: test if there is one, else valid. Repeatable."""
+    """Split of the run's own data; default: test if there is one, else valid. Repeatable."""
     file: tuple[Path, ...] = ()
-    """Your own data: plain text, labelled texts as in training, or images in a folder (.zip, .tar).
-    Repeatable."""
+    """Evaluate on your own data: plain text, labelled texts as in training, or a folder of images
+    (or .zip, .tar). Repeatable.
+    """

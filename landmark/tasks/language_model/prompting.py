@@ -38,33 +38,35 @@ class PromptTask:
     """What a model is asked, and how."""
 
     template: str
-    """How a question is put; {name} stands for a column of the questions."""
+    """Template of a question; {name} stands for a column of the questions."""
     questions: tuple[dict[str, str], ...] | str
-    """Rows of named columns, or a .tsv file whose first line names them. A column `answer`, where
-    there is one, is the right answer."""
+    """Questions as rows with named columns, or a .tsv file with a header. The column `answer`, if
+    present, is the right answer.
+    """
     instruction: str = ""
-    """What stands before everything, examples too."""
+    """Text at the beginning of the prompt, before the examples."""
     answer: str = " {answer}"
-    """How an answer follows its question."""
+    """Template of the answer after a question."""
     separator: str = "\n\n"
-    """What stands between instruction, examples and question."""
+    """Text between instruction, examples and question."""
     examples: tuple[dict[str, str], ...] | str = ()
-    """Rows as of questions, with their answers."""
+    """Examples with answers, in the form of `questions`."""
     shots: Annotated[int, Field(ge=0)] | None = None
-    """How many examples to show; of more, each question draws its own. null: all, in order."""
+    """Number of examples per question, drawn at random for each; null: all, in order."""
     candidates: dict[str, str] | tuple[str, ...] = ()
-    """The answers to choose from: a list, or what is written for each ({name} as above). None: the
-    model writes on."""
+    """Answers to choose from: a list, or a template filled in for each question. None: generate
+    the answer.
+    """
     likelihood: Literal["sum", "per-token", "unconditional"] = "sum"
-    """How candidates are compared."""
+    """How to compare the candidates' likelihoods."""
     answer_context: str = "Answer:"
-    """Unconditional: the context that says nothing."""
+    """For unconditional: the neutral context."""
     length: Annotated[int, Field(ge=1)] = 50
-    """Without candidates: most tokens of an answer …"""
+    """Without candidates: maximum number of tokens of an answer …"""
     stop: tuple[Annotated[str, Field(min_length=1)], ...] = ("\n",)
     """… and the strings that end it."""
     seed: int = 1
-    """Of the draw of examples."""
+    """Random seed of the drawn examples."""
 
     @model_validator(mode="after")
     def _templates_can_be_filled(self) -> "PromptTask":
@@ -100,7 +102,7 @@ def fields_of(template: str, name: str) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Question:
+class PromptQuestion:
     """A question as the model reads it."""
 
     number: int
@@ -111,10 +113,10 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Answer(Result):
+class PromptAnswer(Result):
     """What a model answers to a question."""
 
-    question: Question
+    question: PromptQuestion
     text: str
     """The candidate it prefers, or what it wrote."""
     scores: dict[str, float]
@@ -151,7 +153,7 @@ class Continuation:
     tokens: int
 
 
-def read_task(path: Path, **changes: object) -> tuple[PromptTask, list[Question]]:
+def read_task(path: Path, **changes: object) -> tuple[PromptTask, list[PromptQuestion]]:
     """A task file with its tables, some settings replaced; and its questions as they are put."""
     values, origin = read_yaml(path)
     given = {name: value for name, value in changes.items() if value is not None}
@@ -206,7 +208,7 @@ def _check_columns(rows: Sequence[_Placed], needed: Sequence[str]) -> None:
 
 def _put(
     task: PromptTask, examples: Sequence[_Placed], questions: Sequence[_Placed]
-) -> Iterator[Question]:
+) -> Iterator[PromptQuestion]:
     """Questions as text."""
     labels = task.verbalizers
     for number, placed in enumerate(questions, 1):
@@ -222,7 +224,7 @@ def _put(
         answers = {
             label: task.answer.format(answer=_said(text, placed)) for label, text in labels.items()
         }
-        yield Question(number, prompt, answers, gold)
+        yield PromptQuestion(number, prompt, answers, gold)
 
 
 def _drawn(task: PromptTask, examples: list[_Placed], number: int) -> list[_Placed]:
@@ -254,8 +256,8 @@ def _said(verbalizer: str, placed: _Placed) -> str:
 
 
 def answer_questions(
-    pipeline: GenerationPipeline, task: PromptTask, questions: Sequence[Question]
-) -> Iterator[Answer]:
+    pipeline: GenerationPipeline, task: PromptTask, questions: Sequence[PromptQuestion]
+) -> Iterator[PromptAnswer]:
     """The model's answers in order, some questions at a time."""
     left = iter(questions)
     while together := list(islice(left, _TOGETHER)):
@@ -264,8 +266,8 @@ def answer_questions(
 
 
 def _choose(
-    pipeline: GenerationPipeline, task: PromptTask, questions: Sequence[Question]
-) -> list[Answer]:
+    pipeline: GenerationPipeline, task: PromptTask, questions: Sequence[PromptQuestion]
+) -> list[PromptAnswer]:
     """The candidates that have the highest scores; of equal ones, the first."""
     said, first = [[*question.answers.values()] for question in questions], questions[0].number
     prompts = [question.prompt for question in questions]
@@ -279,7 +281,7 @@ def _choose(
             label: _compared(task, one, other)
             for label, one, other in zip(question.answers, scored, alone, strict=True)
         }
-        answers.append(Answer(question, max(scores, key=scores.__getitem__), scores))
+        answers.append(PromptAnswer(question, max(scores, key=scores.__getitem__), scores))
     return answers
 
 
@@ -292,8 +294,8 @@ def _compared(task: PromptTask, given: Continuation, alone: Continuation) -> flo
 
 
 def _write(
-    pipeline: GenerationPipeline, task: PromptTask, questions: Sequence[Question]
-) -> list[Answer]:
+    pipeline: GenerationPipeline, task: PromptTask, questions: Sequence[PromptQuestion]
+) -> list[PromptAnswer]:
     """What the model writes on, the likeliest token each time."""
     written = pipeline.generate(
         [question.prompt for question in questions],
@@ -302,7 +304,7 @@ def _write(
         stop=task.stop,
     )
     return [
-        Answer(question, one.text.strip(), {})
+        PromptAnswer(question, one.text.strip(), {})
         for question, one in zip(questions, written, strict=True)
     ]
 

@@ -41,7 +41,7 @@ def read_story(path: Path) -> str:
 
 def tell(
     pipeline: GenerationPipeline, blocks: Iterable[Any], options: StoryOptions, report: Report
-) -> Iterator["Turn"]:
+) -> Iterator["StoryTurn"]:
     """Play with whoever types the lines of standard input; a turn is shown as it is written."""
     if options.int8:
         pipeline.quantize()
@@ -57,7 +57,7 @@ def tell(
 
 
 @dataclass
-class Turn(Result):
+class StoryTurn(Result):
     """What the player wrote, and how the model continued it."""
 
     player: str
@@ -76,7 +76,7 @@ class Story:
 
     def __init__(self, beginning: str = "") -> None:
         self.beginning = beginning
-        self.turns: list[Turn] = []
+        self.turns: list[StoryTurn] = []
 
     @property
     def text(self) -> str:
@@ -101,7 +101,7 @@ class Game:
             "sampling": sampling_of(options),
             "repetition_penalty": options.repetition_penalty,
         }
-        self.commands: dict[str, Callable[[str], Iterator[Turn]]] = {
+        self.commands: dict[str, Callable[[str], Iterator[StoryTurn]]] = {
             "/undo": self._undo,
             "/retry": self._retry,
             "/seed": self._seed,
@@ -118,7 +118,7 @@ class Game:
         """As a part of the story."""
         self.report({"kind": "piece", "text": text})
 
-    def play(self, line: str) -> Iterator[Turn]:
+    def play(self, line: str) -> Iterator[StoryTurn]:
         """Answer a line. A mistake is named, and changes nothing."""
         word, _, rest = line.strip().partition(" ")
         try:
@@ -128,11 +128,11 @@ class Game:
                     raise UserError(f"unknown command {word!r}: {known}")
                 yield from self.commands[word](rest.strip())
             else:
-                yield from self._write(Turn(line))
+                yield from self._write(StoryTurn(line))
         except UserError as error:
             self.say(f"landmark: {error}")
 
-    def _write(self, turn: Turn) -> Iterator[Turn]:
+    def _write(self, turn: StoryTurn) -> Iterator[StoryTurn]:
         """Let the model go on, and show it as it comes."""
         self.story.turns.append(turn)
         pieces: Iterator[str] = iter(())  # if Ctrl-C comes before the first
@@ -158,25 +158,25 @@ class Game:
         pieces = self.pipeline.stream(prompt, self.length, seed=self.seed, **self.options)
         return chain([next(pieces, "")], pieces)
 
-    def _undo(self, _: str) -> Iterator[Turn]:
+    def _undo(self, _: str) -> Iterator[StoryTurn]:
         turn = self._take_back()
         self.say(f"taken back: {turn.player + turn.model!r}")
         yield from ()
 
-    def _retry(self, _: str) -> Iterator[Turn]:
+    def _retry(self, _: str) -> Iterator[StoryTurn]:
         turn = self._take_back()
         try:
-            yield from self._write(Turn(turn.player))
+            yield from self._write(StoryTurn(turn.player))
         except UserError:
             self.story.turns.append(turn)
             raise
 
-    def _take_back(self) -> Turn:
+    def _take_back(self) -> StoryTurn:
         if not self.story.turns:
             raise UserError("there is no turn to take back")
         return self.story.turns.pop()
 
-    def _seed(self, given: str) -> Iterator[Turn]:
+    def _seed(self, given: str) -> Iterator[StoryTurn]:
         try:
             self.seed = int(given) if given else self.seed
         except ValueError:
@@ -184,7 +184,7 @@ class Game:
         self.say(f"the next seed is {self.seed}")
         yield from ()
 
-    def _save(self, name: str) -> Iterator[Turn]:
+    def _save(self, name: str) -> Iterator[StoryTurn]:
         if not name:
             raise UserError("/save needs a file: /save story.txt")
         try:
@@ -194,13 +194,13 @@ class Game:
         self.say(f"saved to {name}")
         yield from ()
 
-    def _restart(self, _: str) -> Iterator[Turn]:
+    def _restart(self, _: str) -> Iterator[StoryTurn]:
         self.story = Story(self.story.beginning)
         self.say("the story begins again")
         self.show(self.story.beginning)
         yield from ()
 
-    def _help(self, _: str) -> Iterator[Turn]:
+    def _help(self, _: str) -> Iterator[StoryTurn]:
         self.say(HELP)
         yield from ()
 

@@ -25,13 +25,9 @@ from landmark.objectives.masked_token import MaskedTokenObjective
 from landmark.tasks.card import Report
 from landmark.tasks.masked_language_model.options import EvaluateOptions
 from landmark.tasks.masked_language_model.pipeline import FillingPipeline
-from landmark.tasks.measuring import CountedLoader, measure
+from landmark.tasks.measuring import NO_TEST_SPLIT, CountedLoader, measure
 
 SPLITS = ("train", "valid")
-NO_TEST_SPLIT = (
-    "the run has no test split: this is the validation split, by which training chose its "
-    "checkpoint."
-)
 NO_PAIRS = (
     "has no two documents, one of them of two sentences: its texts are read alone, and whether one "
     "follows another is not measured."

@@ -13,7 +13,7 @@ class FillOptions:
     """How blanks are filled in."""
 
     top_k: Annotated[int, Field(ge=1)] = 5
-    """How many fillings to give."""
+    """Number of predictions for each mask."""
 
 
 @settings
@@ -21,10 +21,12 @@ class EvaluateOptions:
     """What text to measure a masked language model on."""
 
     split: tuple[str, ...] = ()
-    """Splits of the run's own data; default: test if there is one, else valid. Repeatable."""
+    """Split of the run's own data; default: test if there is one, else valid. Repeatable."""
     file: tuple[Path, ...] = ()
-    """Your own data: plain text, labelled texts as in training, or images in a folder (.zip, .tar).
-    Repeatable."""
+    """Evaluate on your own data: plain text, labelled texts as in training, or a folder of images
+    (or .zip, .tar). Repeatable.
+    """
     limit: Annotated[int, Field(ge=0)] = 200
-    """Most sentences for the pseudo-perplexity, spread over the text (each of their tokens is
-    masked in turn); 0: leave it out."""
+    """Maximum number of sentences, spread over the text, for the pseudo-perplexity (slow: masks
+    each token in turn); 0: skip it.
+    """

@@ -28,11 +28,11 @@ _TOGETHER = 4096  # tokens of a batch of copies of a text
 
 
 @dataclass(frozen=True)
-class Guess:
+class MaskPrediction:
     """What may stand at a blank."""
 
     token: str
-    """As the vocabulary writes it: ## goes on a word."""
+    """As in the vocabulary: ## continues a word."""
     probability: float
 
 
@@ -43,7 +43,7 @@ class Filling:
     text: str
     tokens: tuple[str, ...]
     probability: float
-    """Of all together: of each, given those before it."""
+    """Joint probability: of each token given those before it."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class FilledText(Result):
     """A text, what may stand at each of its blanks, and at all of them together."""
 
     text: str
-    blanks: tuple[tuple[Guess, ...], ...]
+    blanks: tuple[tuple[MaskPrediction, ...], ...]
     fillings: tuple[Filling, ...]
 
     def json(self) -> dict[str, Any]:
@@ -119,7 +119,7 @@ class FillingPipeline:
             raise ItemError(f"{place}: there is nothing to fill in: write {mask} where it is")
         likely = self._guess(tokens[None], blanks[None]).exp()[0].topk(self._most(top_k))
         guesses = tuple(
-            tuple(map(Guess, self.tokenizer.pieces(numbers.tolist()), chances.tolist()))
+            tuple(map(MaskPrediction, self.tokenizer.pieces(numbers.tolist()), chances.tolist()))
             for chances, numbers in zip(*likely, strict=True)
         )
         return FilledText(text, guesses, self._fill_together(text, tokens, blanks, top_k))

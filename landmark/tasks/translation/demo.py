@@ -7,7 +7,7 @@ from typing import Any
 
 from landmark.core.errors import UserError
 from landmark.engine.run import RECIPE, Run
-from landmark.tasks.card import Record, Report, Result, Written, resolve
+from landmark.tasks.card import FilesWritten, Record, Report, Result, resolve
 from landmark.tasks.loading import load
 from landmark.tasks.training import identity, train
 from landmark.tasks.training import resolve as resolve_recipe
@@ -93,7 +93,7 @@ def _train_if_needed(options: DemoOptions, report: Report) -> Iterator[Record]:
         else:
             resume = "auto"
     report({"kind": "training", "max_steps": config.trainer.max_steps})
-    yield Written(train(recipe, run, overrides, resume=resume, report=report).folder)
+    yield FilesWritten(train(recipe, run, overrides, resume=resume, report=report).folder)
 
 
 def _free_name(run: Path) -> Path:

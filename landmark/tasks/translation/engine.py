@@ -29,7 +29,9 @@ class Decoding:
 
     blocking: Blocking | None = None
     batch_tokens: int = SEARCH_TOKENS
-    """Most tokens at a time: those of a source, times its hypotheses; a longer one is alone."""
+    """Maximum number of source tokens times hypotheses in a batch; a longer sentence is a batch of
+    its own.
+    """
 
 
 PLAIN = Decoding()

@@ -8,6 +8,7 @@ from pathlib import Path
 from landmark.core.errors import UserError
 from landmark.data.embedded import corpus as embedded
 from landmark.data.public_text import text_files
+from landmark.data.shards import TokenStore
 from landmark.data.text_file import read_lines
 from landmark.data.translation.parallel_text import Pair, read_pairs
 from landmark.metrics.translation import Score, score_translations
@@ -45,7 +46,7 @@ def split_pairs(
     The embedded corpus has depth-1 … depth-6 besides its splits: unseen sentences of so many
     coordinated clauses, each deeper one longer.
     """
-    data = pipeline.config.data
+    data, held_out = pipeline.config.data, pipeline.run.folder / "data" / "valid"
     if data.corpus == "embedded":
         pairs = _drawn_pairs(split, data.corpus_seed)
     elif data.corpus != "files":
@@ -56,12 +57,27 @@ def split_pairs(
         pairs = list(read_pairs(*([str(path) for path in side] for side in files)))
     elif split == "valid" and data.valid_source and not data.tags:
         pairs = list(read_pairs(data.valid_source, data.valid_target))
+    elif split == "valid" and held_out.is_dir():
+        return _held_out_pairs(pipeline, held_out, language)
     else:
         raise UserError(
             f"{pipeline.run.folder}: was trained on files, which have no split {split!r}: "
             "give --source and --reference"
         )
     return [(b, a) for a, b in pairs] if data.reverse else pairs
+
+
+def _held_out_pairs(
+    pipeline: TranslationPipeline, folder: Path, language: str | None
+) -> list[Pair]:
+    """What was held out of the run's files, from the tokens it was validated on."""
+    tokenizer, store = pipeline.tokenizer, TokenStore(folder, verify=True)
+    several = bool(pipeline.config.data.tags)
+    tag = [tokenizer.tag(pipeline.target_form(language).language)] if several else []
+    numbers = [n for n in range(len(store)) if store["source", n][: len(tag)].tolist() == tag]
+    sources = [store["source", n][len(tag) :].tolist() for n in numbers]
+    targets = [store["target", n].tolist() for n in numbers]
+    return list(zip(tokenizer.decode_sources(sources), tokenizer.decode(targets), strict=True))
 
 
 def _say_nothing(record: object) -> None:

@@ -19,21 +19,23 @@ class DataOptions:
     """Sentence pairs of one's own to train on."""
 
     source: tuple[Path, ...] = ()
-    """Your sentences, one a line (.gz too), or a .tsv with both sides."""
+    """Your source sentences, one per line (may be gzipped), or a .tsv with both sides."""
     target: tuple[Path, ...] = ()
-    """Their translations."""
+    """Their translations, line by line."""
     valid_source: tuple[Path, ...] = ()
-    """Sentences to validate on; else some are held out."""
+    """Validation source sentences; default: hold out some of the training pairs."""
     valid_target: tuple[Path, ...] = ()
-    """Their translations."""
+    """Validation files: their translations."""
     extra_source: tuple[Path, ...] = ()
-    """More pairs beside any recipe's own, as made up by back-translation."""
+    """Additional training pairs, such as back-translations."""
     extra_target: tuple[Path, ...] = ()
-    """Their translations."""
+    """Their translations, line by line."""
     reverse: bool = False
-    """Swap the two sides."""
+    """Translate in the reverse direction."""
     clean: bool = False
-    """Drop empty, long, lopsided and repeated pairs."""
+    """Drop empty, too long, badly matched and duplicate pairs."""
+    sentencepiece: tuple[Path, ...] = ()
+    """A SentencePiece model to tokenize with; given twice: the source's and the target's."""
 
     @model_validator(mode="after")
     def _files_go_together(self) -> "DataOptions":
@@ -44,6 +46,8 @@ class DataOptions:
         for kind in ("valid", "extra"):
             if getattr(self, f"{kind}_target") and not getattr(self, f"{kind}_source"):
                 raise ValueError(f"--{kind}-target needs --{kind}-source")
+        if len(self.sentencepiece) > 2:
+            raise ValueError("--sentencepiece: give one model, or the source's and the target's")
         return self
 
     def overrides(self) -> dict[str, Any]:
@@ -52,6 +56,8 @@ class DataOptions:
         found: dict[str, Any] = {f"data.{name}": paths for name, paths in files.items() if paths}
         if self.source:
             found["data.corpus"] = "files"
+        keys = ("tokenizer.file", "tokenizer.target_file")
+        found |= dict(zip(keys, map(str, self.sentencepiece), strict=False))
         switches = {"data.reverse": self.reverse, "data.clean": self.clean}
         return found | {key: True for key, is_on in switches.items() if is_on}
 
@@ -61,10 +67,11 @@ class TranslationOpenOptions(PrecisionOptions):
     """How a translation run is opened."""
 
     engine: str = "torch"
-    """torch, or an export: ctranslate2, ctranslate2-int8, onnx; images: also onnx-int8 and
-    compiled."""
+    """torch, or an exported model: ctranslate2, ctranslate2-int8, onnx; images: also onnx-int8 and
+    compiled.
+    """
     ensemble: tuple[Path, ...] = ()
-    """Another run of the same vocabulary to average with. Repeatable."""
+    """Ensemble with this run (same vocabulary). Repeatable."""
 
 
 @settings
@@ -77,33 +84,34 @@ class TranslateOptions:
     }
 
     to: str | None = None
-    """The language to translate into, for a run of several."""
+    """Target language, for a multilingual model."""
     beam: Annotated[int, Field(ge=1)] | None = None
-    """Hypotheses to keep; 1 is greedy. Default: the recipe's."""
+    """Beam size; 1 is greedy search. Default: the recipe's."""
     length_penalty: Annotated[float, Field(ge=0)] | None = None
-    """0 prefers short translations, more longer ones. Default: the recipe's."""
+    """Exponent of the length penalty: 0 prefers short translations. Default: the recipe's."""
     n_best: Annotated[int, Field(ge=1)] = 1
-    """Translations to give for each sentence, with their scores."""
+    """Number of translations for each sentence, with their scores."""
     prefix: str = ""
-    """Begin every translation with these words."""
+    """Force every translation to start with these words."""
     glossary: Path | None = None
-    """A .tsv of terms and how they must be translated."""
+    """A .tsv of terms and their required translations."""
     sample: bool = False
-    """Draw instead of searching."""
+    """Sample instead of beam search."""
     temperature: Annotated[float, Field(ge=0.01)] | None = None
-    """With --sample: below 1 sharpens the distribution, above 1 flattens it."""
+    """With --sample: sampling temperature; below 1 sharpens the distribution, above 1 flattens it.
+    """
     top_k: Annotated[int, Field(ge=1)] | None = None
-    """With --sample: draw only from so many most probable tokens."""
+    """With --sample: sample from the k most probable tokens only."""
     top_p: Annotated[float, Field(ge=0.01, le=1)] | None = None
-    """With --sample: draw only from the most probable tokens of this probability together."""
+    """With --sample: sample from the most probable tokens whose probabilities add up to p."""
     seed: int | None = None
-    """With --sample: the seed; a draw depends on it, the sentence and its number. [default: 1]"""
+    """With --sample: random seed. [default: 1]"""
     no_repeat_ngram: Annotated[int, Field(ge=1)] | None = None
-    """Never write the same n-gram of this many tokens twice."""
+    """Never repeat an n-gram of this many tokens."""
     min_length: Annotated[int, Field(ge=0)] = 0
-    """Do not end before this many tokens."""
+    """Minimum number of new tokens."""
     batch_size: Annotated[int, Field(ge=1)] = SEARCH_TOKENS
-    """Tokens to translate at a time: of the source, times the beam. Fewer take less memory."""
+    """Batch size in source tokens times the beam size. Smaller batches need less memory."""
 
     @model_validator(mode="after")
     def _search_or_sample(self) -> "TranslateOptions":
@@ -135,9 +143,9 @@ class TranslateVerbOptions(TranslateOptions):
     """What `landmark translate` takes beside."""
 
     document: bool = False
-    """Lines are running text: cut it into sentences."""
+    """Input is running text: split it into sentences."""
     attention: Path | None = None
-    """Draw the cross-attention of one sentence to this file."""
+    """Plot the cross-attention of one sentence to this file."""
 
     @model_validator(mode="after")
     def _documents_have_one_translation(self) -> "TranslateVerbOptions":
@@ -151,9 +159,9 @@ class ScoreOptions:
     """How given translations are scored."""
 
     per_token: bool = False
-    """Also each token's log-probability."""
+    """Also print each token's log-probability."""
     to: str | None = None
-    """The language of the translations, for a run of several."""
+    """Target language, for a multilingual model."""
 
 
 @settings
@@ -163,21 +171,23 @@ class AlignOptions:
     panels: ClassVar[dict[str, tuple[str, ...]]] = {"Input and output": ("figure", "line")}
 
     layer: int | None = None
-    """Decoder layer, from 1; default: what aligns best."""
+    """Decoder layer, from 1; default: the one that aligns best."""
     head: str | None = None
-    """A head, from 1, or mean."""
+    """Attention head, from 1, or mean."""
     shift: bool | None = None
-    """Look when a word has been read in, or when it is written; default: the best."""
+    """Align with the attention of the step that reads a word (shift) or writes it (no-shift);
+    default: the better one.
+    """
     choose: bool = False
-    """Print how well each layer and head aligns, instead."""
+    """Print the alignment error rate of each layer and head instead."""
     gold: Annotated[int, Field(ge=1)] | None = None
-    """With --choose: gold-aligned sentences to choose by; default: 200."""
+    """With --choose: number of gold-aligned sentences to use; default: 200."""
     figure: Path | None = None
-    """Draw one sentence's alignment (or the choice) to this file."""
+    """Plot one sentence's alignment (or the choice) to this file."""
     line: Annotated[int, Field(ge=1)] | None = None
-    """With --figure: which sentence to draw; default: the first."""
+    """With --figure: number of the sentence to plot; default: the first."""
     to: str | None = None
-    """The language of the translations, for a run of several."""
+    """Target language, for a multilingual model."""
 
     @model_validator(mode="after")
     def _choice_or_given(self) -> "AlignOptions":
@@ -207,37 +217,39 @@ class EvaluateOptions:
     }
 
     split: tuple[str, ...] = ()
-    """Splits of the run's own data; default: test if there is one, else valid. Repeatable."""
+    """Split of the run's own data; default: test if there is one, else valid. Repeatable."""
     source: Path | None = None
-    """Sentences to translate (or a .tsv of both sides) …"""
+    """Your source sentences instead (or a .tsv with both sides) …"""
     reference: Path | None = None
-    """… and their translations."""
+    """… and their reference translations."""
     join: tuple[str, ...] = ()
-    """Join so many consecutive sentences to one: 2, or 1-4 for each of these. Repeatable."""
+    """Join this many consecutive sentences into one: 2, or 1-4 for each of these. Repeatable."""
     beam: Annotated[int, Field(ge=1)] | None = None
-    """Hypotheses to keep; 1 is greedy. Default: the recipe's."""
+    """Beam size; 1 is greedy search. Default: the recipe's."""
     length_penalty: Annotated[float, Field(ge=0)] | None = None
-    """0 prefers short translations, more longer ones. Default: the recipe's."""
+    """Exponent of the length penalty: 0 prefers short translations. Default: the recipe's."""
     to: str | None = None
-    """The language to translate into, for a run of several."""
+    """Target language, for a multilingual model."""
     no_repeat_ngram: Annotated[int, Field(ge=1)] | None = None
-    """Never write the same n-gram of this many tokens twice."""
+    """Never repeat an n-gram of this many tokens."""
     min_length: Annotated[int, Field(ge=0)] = 0
-    """Do not end before this many tokens."""
+    """Minimum number of new tokens."""
     batch_size: Annotated[int, Field(ge=1)] = SEARCH_TOKENS
-    """Tokens to translate at a time: of the source, times the beam. Fewer take less memory."""
+    """Batch size in source tokens times the beam size. Smaller batches need less memory."""
     against: tuple[Path, ...] = ()
-    """Another run, or a file of translations, to compare with by a paired test. Repeatable."""
+    """Compare with another run, or a file of translations, by a paired significance test.
+    Repeatable.
+    """
     test: str | None = None
-    """With --against: bootstrap (the default) or randomization."""
+    """With --against: paired bootstrap (the default) or approximate randomization."""
     comet: str | None = None
-    """Also score by COMET (unbabel-comet, if you have installed it): a model's name or .ckpt."""
+    """Also compute COMET (needs unbabel-comet): a model name or .ckpt."""
     bootstrap: Annotated[int, Field(ge=0)] = 1000
-    """Resamples for 95 % intervals and paired tests; 0 leaves them out."""
+    """Bootstrap resamples for 95 % confidence intervals and paired tests; 0: none."""
     by_length: Path | None = None
-    """Draw BLEU by the length of the source to this file, and print it."""
+    """Plot BLEU by source length to this file, and print it."""
     bin_words: Annotated[int, Field(ge=1)] | None = None
-    """With --by-length: words a bin; default: 5."""
+    """With --by-length: bin width in words; default: 5."""
 
     @model_validator(mode="after")
     def _go_together(self) -> "EvaluateOptions":
@@ -294,7 +306,7 @@ class CTranslate2Options(ExportOptions):
     """What `--to ctranslate2` takes."""
 
     int8: bool = False
-    """Weights in eight bits: a quarter of the size."""
+    """Quantize the weights to 8 bits: a quarter of the size."""
 
 
 @settings
@@ -304,6 +316,6 @@ class DemoOptions:
     overrides: Annotated[tuple[str, ...], Positional("[OVERRIDES]...")] = ()
     """Settings to change, as model.dropout=0.2."""
     run: Path = Path("runs/first")
-    """Where to train."""
+    """Run directory."""
     recipe: str = "transformer-embedded"
-    """What to train."""
+    """Recipe to train."""

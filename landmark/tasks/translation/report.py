@@ -255,12 +255,11 @@ def _open_sets(
         sets = {str(options.source): list(read_pairs([str(options.source)], targets))}
     else:
         names = options.split or ("test",)
-        data = pipeline.config.data
-        if not options.split and data.corpus == "files" and data.valid_source and not data.tags:
+        if not options.split and pipeline.config.data.corpus == "files":
             names = ("valid",)
             warnings = (
                 f"{pipeline.run.folder}: its data have no test split: these are scores of the "
-                "validation files, by which the checkpoint was chosen",
+                "validation pairs, by which the checkpoint was chosen",
             )
         sets = {name: split_pairs(pipeline, name, options.to) for name in names}
     joined = {

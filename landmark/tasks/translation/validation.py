@@ -26,11 +26,13 @@ class ValidationConfig:
     """What a validation does beside measuring the loss."""
 
     bleu: bool = False
-    """Also translate held-out sentences, greedily, and report BLEU (trainer.monitor=bleu)."""
+    """Also translate validation sentences greedily and report BLEU (early stopping:
+    trainer.monitor=bleu).
+    """
     sentences: Annotated[int, Field(ge=1)] = 200
-    """bleu: how many sentences, evenly out of the validation pairs."""
+    """bleu: number of sentences, spread evenly over the validation pairs."""
     samples: Annotated[int, Field(ge=0)] = 3
-    """bleu: how many of the translations to show."""
+    """bleu: number of translations to show."""
 
 
 class BleuEvaluator:
@@ -51,7 +53,7 @@ class BleuEvaluator:
         count = min(config.sentences, len(store))
         chosen = np.linspace(0, len(store) - 1, count).astype(int).tolist()
         sources = [tuple(store["source", number].tolist()) for number in chosen]
-        self.sources = tokenizer.decode_sources(sources)
+        self.sources = tokenizer.source.decode(sources)
         self.references = tokenizer.decode([store["target", n].tolist() for n in chosen])
         longest = model.config.max_length
         self.requests = [

@@ -10,7 +10,7 @@ from landmark.tasks.card import Item, Record, Remark, Report, answer
 from landmark.tasks.translation.alignment import (
     Alignment,
     AttentionChoice,
-    Trials,
+    HeadScores,
     align_block,
     check_choice,
     default_choice,
@@ -134,7 +134,7 @@ def align(
     """Which source word each target word comes from; with --choose, who tells it best."""
     if options.choose:
         gold = gold_pairs(pipeline, options.gold)
-        yield Trials(tuple(try_choices(pipeline, gold)))
+        yield HeadScores(tuple(try_choices(pipeline, gold)))
         return
     choice = _choice(pipeline, options)
     yield Remark(f"attention of {choice}")

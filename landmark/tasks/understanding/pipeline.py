@@ -7,7 +7,7 @@ from torch import Tensor
 
 from landmark.core.errors import UserError
 from landmark.core.runtime import Precision, autocast, choose_device
-from landmark.data.understanding.encoding import Reading
+from landmark.data.understanding.encoding import EncodedExample
 from landmark.data.understanding.example import (
     Example,
     LabeledText,
@@ -21,7 +21,7 @@ from landmark.engine.checkpoint import load_module
 from landmark.engine.run import Run
 from landmark.engine.session import load_player
 from landmark.metrics.understanding import (
-    Score,
+    IntervalScore,
     score_answers,
     score_classes,
     score_numbers,
@@ -86,7 +86,7 @@ class UnderstandingPipeline(LabelledTextPipeline):
 
     def score(
         self, examples: Sequence[Example], predictions: Sequence[Prediction], resamples: int
-    ) -> list[Score]:
+    ) -> list[IntervalScore]:
         """By what each kind of task is scored."""
         kind, numbers = self.labels.kind, self.reader.numbers
         if kind == "classification":
@@ -112,7 +112,7 @@ class UnderstandingPipeline(LabelledTextPipeline):
 
     @torch.inference_mode()
     def _answer(
-        self, readings: Sequence[Reading], examples: Sequence[Example]
+        self, readings: Sequence[EncodedExample], examples: Sequence[Example]
     ) -> Iterator[Prediction]:
         batch = collate_readings(readings, self.labels.kind).to(self.device)
         with autocast(self.device, self.precision):
@@ -160,7 +160,7 @@ class UnderstandingPipeline(LabelledTextPipeline):
         self,
         outputs: Tensor,
         batch: UnderstandingBatch,
-        readings: Sequence[Reading],
+        readings: Sequence[EncodedExample],
         examples: Sequence[Example],
     ) -> Iterator[Prediction]:
         """The best stretch of each context; its probability is that of its start and its end."""

@@ -15,7 +15,7 @@ from landmark.data.understanding.encoding import NEW_ENTRIES
 from landmark.engine.checkpoint import load_module, load_tensors
 from landmark.engine.session import MODEL
 from landmark.models.transformer.bert import BERTConfig
-from landmark.models.understanding import BodyConfig, Understander
+from landmark.models.understanding import BodyConfig, UnderstandingModel
 from landmark.tasks.fine_tuning import INITIAL, Origin
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def _extended(rows: Tensor, size: int, seed: int) -> Tensor:
     return torch.cat((rows, drawn.to(rows) * rows.std()))
 
 
-def load_body(model: Understander, folder: Path) -> None:
+def load_body(model: UnderstandingModel, folder: Path) -> None:
     """Take up the weights that a run folder says to begin with; the head stays fresh."""
     load_module(model.body, load_tensors(folder / INITIAL, MODEL), folder / INITIAL)
 

@@ -17,13 +17,13 @@ from landmark.data.understanding.corpus import (
     load_examples,
     prepare_examples,
 )
-from landmark.data.understanding.encoding import Reader, marks_of
+from landmark.data.understanding.encoding import ExampleEncoder, marks_of
 from landmark.data.understanding.example import Example
 from landmark.data.understanding.samples import ExampleBatchConfig, ExampleSamples
 from landmark.engine.settings import resolve_epochs
 from landmark.engine.trainer import Report
 from landmark.models.transformer.bert import BERTConfig
-from landmark.models.understanding import BodyConfig, Understander, rate_share
+from landmark.models.understanding import BodyConfig, UnderstandingModel, rate_share
 from landmark.objectives.understanding import UnderstandingConfig, UnderstandingObjective
 from landmark.tasks.assembly import assemble_one
 from landmark.tasks.fine_tuning import INITIAL, Origin
@@ -42,13 +42,15 @@ class FineTuningConfig:
     """How much of the pretrained body changes."""
 
     layer_decay: Annotated[float, Field(gt=0, le=1)] = 1.0
-    """Each layer's learning rate is this part of the one above it; the head's is the full one."""
+    """Layer-wise learning rate decay: each layer's learning rate is this fraction of that of the
+    layer above.
+    """
     frozen_layers: Annotated[int, Field(ge=0)] = 0
-    """The lowest layers that stay as they are; with any, the embeddings do too."""
+    """Number of lowest layers to freeze; the embeddings are frozen with them."""
     frozen_embeddings: bool = False
-    """Whether the embeddings stay as they are."""
+    """Freeze the embeddings."""
     head_dropout: Annotated[float, Field(ge=0, lt=1)] = 0.1
-    """Share of what the head reads that is dropped."""
+    """Dropout probability before the classification head."""
 
 
 @settings
@@ -57,7 +59,7 @@ class UnderstandingRun(RunConfig):
 
     task: Literal["understanding"] = "understanding"
     init: Literal["weights", "shape"] = "weights"
-    """What to take of the run that init_from names: its weights, or its shape and vocabulary."""
+    """What to take from the run in init_from: its weights, or only its shape and vocabulary."""
     data: TaskConfig = dataclasses.field(default_factory=TaskConfig)
     model: Annotated[
         BodyConfig, Field(discriminator="architecture"), default_key("architecture", "bert")
@@ -118,7 +120,7 @@ def prepare(
     return config
 
 
-def _check_answers(reader: Reader, examples: list[Example], report: Report) -> None:
+def _check_answers(reader: ExampleEncoder, examples: list[Example], report: Report) -> None:
     """Say how many questions teach nothing, because no window holds their answer."""
     lost = len(examples) - len(reader.read_to_learn(examples))
     if lost == len(examples):
@@ -142,7 +144,7 @@ def _timed(config: UnderstandingRun, batches: int) -> UnderstandingRun:
     return dataclasses.replace(config, trainer=trainer, schedule=schedule)
 
 
-def build_reader(config: UnderstandingRun, folder: Path) -> Reader:
+def build_reader(config: UnderstandingRun, folder: Path) -> ExampleEncoder:
     """How a run's examples become tokens."""
     tokenizer = load_vocabulary(folder / "tokenizer.json")
     is_bert = isinstance(config.model, BERTConfig)
@@ -153,7 +155,7 @@ def build_reader(config: UnderstandingRun, folder: Path) -> Reader:
             f"{folder / 'tokenizer.json'}: has {len(tokenizer)} entries, but the model's "
             f"vocabulary is of {expected}: it does not belong to these weights"
         )
-    return Reader(
+    return ExampleEncoder(
         tokenizer,
         marks,
         Labels.load(folder / "labels.json"),
@@ -162,9 +164,9 @@ def build_reader(config: UnderstandingRun, folder: Path) -> Reader:
     )
 
 
-def build_model(config: UnderstandingRun, labels: Labels) -> Understander:
+def build_model(config: UnderstandingRun, labels: Labels) -> UnderstandingModel:
     """The network of a configuration."""
-    return Understander(config.model, labels.num_outputs, config.fine_tuning.head_dropout)
+    return UnderstandingModel(config.model, labels.num_outputs, config.fine_tuning.head_dropout)
 
 
 def assemble(config: UnderstandingRun, folder: Path, device: torch.device) -> Assembly:

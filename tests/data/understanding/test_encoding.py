@@ -7,7 +7,7 @@ from landmark.data.running_text.character import CharacterTokenizer, RunningSubw
 from landmark.data.running_text.wordpiece import WordPieceConfig, WordPieceTokenizer
 from landmark.data.tokenizer import TokenizerConfig
 from landmark.data.understanding.corpus import Labels
-from landmark.data.understanding.encoding import Marks, Reader, marks_of
+from landmark.data.understanding.encoding import ExampleEncoder, Marks, marks_of
 from landmark.data.understanding.example import (
     Answer,
     LabeledText,
@@ -39,7 +39,7 @@ def subwords():
 
 def reader(tokenizer, kind="classification", max_length=128, is_bert=False, **settings):
     labels = settings.pop("labels", None) or Labels(kind, ("no", "yes"))
-    return Reader(tokenizer, marks_of(tokenizer, is_bert), labels, max_length, **settings)
+    return ExampleEncoder(tokenizer, marks_of(tokenizer, is_bert), labels, max_length, **settings)
 
 
 def test_bert_reads_what_the_tokenizers_librarys_template_gives(pieces):

@@ -5,16 +5,18 @@ import pytest
 from matplotlib.figure import Figure
 
 from landmark.figures.descent import race as plots
-from landmark.racing.result import Curve, Finish, Result, Standing
+from landmark.racing.result import Curve, OptimizerResult, RaceResult, TrialResult
 
 
-def standing(method: str, losses: list[float], rate=0.1, pace=1, valid=True) -> Standing:
+def standing(method: str, losses: list[float], rate=0.1, pace=1, valid=True) -> OptimizerResult:
     steps, seconds = [10, 20, 30], [1.0, 2.0, 3.0]
     low, high = [loss / 2 for loss in losses], [loss * 2 for loss in losses]
     curve = Curve(steps, seconds, losses, low, high)
-    lost = Finish(1.0, 1, math.inf, math.inf, 0.5, {}, diverged_at=4)
-    best = Finish(rate, 1, losses[-1], losses[-1], 3.0, {})
-    return Standing(method, rate, 30, pace, [best, lost], [best], curve, curve if valid else None)
+    lost = TrialResult(1.0, 1, math.inf, math.inf, 0.5, {}, diverged_at=4)
+    best = TrialResult(rate, 1, losses[-1], losses[-1], 3.0, {})
+    return OptimizerResult(
+        method, rate, 30, pace, [best, lost], [best], curve, curve if valid else None
+    )
 
 
 @pytest.fixture
@@ -30,7 +32,7 @@ def drawn(monkeypatch, tmp_path):
     monkeypatch.setattr(Figure, "savefig", keep)
 
     def draw(*standings):
-        result = Result("race-x", "figure 9", 30, 3, {}, list(standings))
+        result = RaceResult("race-x", "figure 9", 30, 3, {}, list(standings))
         plots.save_race(result, tmp_path / "race.png")
         assert (tmp_path / "race.png").read_bytes().startswith(b"\x89PNG")
         return figures[-1].axes
@@ -81,7 +83,7 @@ def test_without_bias_correction_it_is_dashed_in_the_same_colour_and_panel(drawn
 
 
 def test_an_end_above_the_panel_is_marked_at_its_top(drawn):
-    best, far = Finish(0.1, 1, 1.0, 1.0, 3.0, {}), Finish(1.0, 1, 900.0, 900.0, 3.0, {})
+    best, far = TrialResult(0.1, 1, 1.0, 1.0, 3.0, {}), TrialResult(1.0, 1, 900.0, 900.0, 3.0, {})
     one = dataclasses.replace(standing("sgd", [3.0, 2.0, 1.0]), search=[best, far])
     searched, diverged, above = drawn(one)[2].lines
     assert searched.get_ydata().tolist()[0] == 1.0

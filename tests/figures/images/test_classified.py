@@ -9,7 +9,7 @@ from landmark.figures.images import classified, similar
 from landmark.figures.images.classified import save_classified
 from landmark.figures.images.similar import save_similar
 from landmark.figures.style import COLOURS
-from landmark.tasks.image_classification.pipeline import Classified, Guess
+from landmark.tasks.image_classification.pipeline import Classified, ClassPrediction
 
 RANDOM = np.random.default_rng(1)
 GREY, COLOUR = RANDOM.integers(0, 256, (6, 5, 1)), RANDOM.integers(0, 256, (4, 4, 3))
@@ -24,8 +24,8 @@ def drawn(monkeypatch):
 
 
 def test_bars_are_as_long_as_probable_and_the_right_one_has_a_colour_of_its_own(drawn):
-    cat = Classified("a/1.png", (Guess("dog", 0.7), Guess("cat", 0.25)))
-    unknown = Classified("b/2.png", (Guess("dog", 0.6), Guess("cat", 0.4)))
+    cat = Classified("a/1.png", (ClassPrediction("dog", 0.7), ClassPrediction("cat", 0.25)))
+    unknown = Classified("b/2.png", (ClassPrediction("dog", 0.6), ClassPrediction("cat", 0.4)))
     save_classified([cat, unknown], [GREY, COLOUR], Path("x.png"), ["cat", None])
     first, second, bars, others = drawn[0].axes
     assert [axes.get_title() for axes in (first, second)] == ["cat", "2.png"]
@@ -42,7 +42,7 @@ def test_bars_are_as_long_as_probable_and_the_right_one_has_a_colour_of_its_own(
 
 
 def test_more_images_than_a_row_holds_go_below(drawn):
-    one = Classified("1.png", (Guess("cat", 1.0),))
+    one = Classified("1.png", (ClassPrediction("cat", 1.0),))
     save_classified([one] * 5, [GREY] * 5, Path("x.png"), [None] * 5)
     axes = drawn[0].axes
     assert len(axes) == 2 * 2 * 4
@@ -59,6 +59,8 @@ def test_those_like_an_image_stand_behind_it(drawn):
 
 def test_a_long_name_does_not_run_into_the_next_panel(drawn):
     name = "German shepherd, German shepherd dog, alsatian"
-    save_classified([Classified("1.png", (Guess(name, 0.9),))], [GREY], Path("x.png"), [None])
+    save_classified(
+        [Classified("1.png", (ClassPrediction(name, 0.9),))], [GREY], Path("x.png"), [None]
+    )
     (text,) = drawn[0].axes[1].texts
     assert text.get_text() == "German shepherd, German s…  90.0 %"

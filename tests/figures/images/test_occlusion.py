@@ -3,7 +3,7 @@ import torch
 from matplotlib.image import imread
 
 from landmark.core.errors import UserError
-from landmark.figures.images.occlusion import Covered, draw
+from landmark.figures.images.occlusion import OcclusionMap, draw
 from landmark.probes.image.occlusion import Occlusion
 from tests.figures.drawing import as_json, make
 
@@ -31,7 +31,7 @@ def test_mistakes_are_named(image_runs, tmp_path):
 
 def test_the_probability_at_each_place_and_the_loss_a_pixel_are_drawn():
     found = Occlusion(0.9, torch.tensor([[0.1, 0.9], [0.9, 1.0]]), (0, 4), (0, 4), 4)
-    axes = draw(Covered("r", "a", None, torch.rand(3, 8, 8), "cat", found)).axes
+    axes = draw(OcclusionMap("r", "a", None, torch.rand(3, 8, 8), "cat", found)).axes
     image, belief, lost = axes[:3]
     assert image.get_title() == "cat, 90.0%"
     assert torch.equal(torch.tensor(belief.images[0].get_array()), found.covered)

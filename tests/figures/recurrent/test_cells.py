@@ -7,13 +7,13 @@ from matplotlib.image import imread
 
 from landmark.figures.recurrent.cells import COLUMNS, ROWS, Cells, draw, lay_out, liveliest_start
 from landmark.figures.style import readable
-from landmark.probes.gate import Finding, Search
+from landmark.probes.gate import CellSearch, Finding
 
 PIECES = ["a", " ", "$", "$", "\n"]
 
 
 def cells(findings, pieces, properties):
-    return Cells(len(pieces), Search(findings, {}, 0), pieces, properties)
+    return Cells(len(pieces), CellSearch(findings, {}, 0), pieces, properties)
 
 
 def finding(name, activity):

@@ -3,7 +3,7 @@ from matplotlib.image import imread
 
 from landmark.figures.translation.alignment import save_alignment, save_trials
 from landmark.metrics.alignment import AlignmentScore
-from landmark.tasks.translation.alignment import Alignment, AttentionChoice, Trial
+from landmark.tasks.translation.alignment import Alignment, AttentionChoice, HeadScore
 
 
 def drawn(path, links):
@@ -24,7 +24,7 @@ def test_links_are_framed(tmp_path):
 
 def test_error_rates_are_drawn_for_both_steps(tmp_path):
     trials = [
-        Trial(AttentionChoice(layer, head, shifted), AlignmentScore(0.5, 0.5, 0.1 * layer, 3))
+        HeadScore(AttentionChoice(layer, head, shifted), AlignmentScore(0.5, 0.5, 0.1 * layer, 3))
         for shifted in (False, True)
         for layer in (1, 2, 3)
         for head in (1, 2, None)

@@ -11,7 +11,7 @@ from landmark.interop.huggingface.understander import write_understander
 from landmark.layers.packing import Packing
 from landmark.models.transformer.bert import BERTConfig
 from landmark.models.transformer.gpt import GPTConfig
-from landmark.models.understanding import Understander
+from landmark.models.understanding import UnderstandingModel
 
 VOCABULARY, PADDING = 60, 0
 TOKENS = torch.randint(4, VOCABULARY, (4, 15), generator=torch.Generator().manual_seed(1))
@@ -24,7 +24,7 @@ def understander(labels, **shape):
     config = BERTConfig(
         vocab_size=VOCABULARY, hidden_size=24, num_heads=3, num_layers=2, max_length=32, **shape
     )
-    model = Understander(config, labels.num_outputs).eval()
+    model = UnderstandingModel(config, labels.num_outputs).eval()
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(torch.randn_like(parameter) * 0.2)
@@ -121,4 +121,4 @@ def test_what_theirs_cannot_be_is_refused():
     shape = {"vocab_size": 9, "hidden_size": 8, "num_heads": 2, "num_layers": 1}
     for config in (BERTConfig(**shape, pooler=False), GPTConfig(**shape)):
         with pytest.raises(UserError, match="only a BERT with a pooler goes to hf"):
-            write_understander(Understander(config, 2), PADDING, labels)
+            write_understander(UnderstandingModel(config, 2), PADDING, labels)

@@ -29,7 +29,7 @@ def test_samples_follow_their_seed_and_the_generator(pipeline):
     first, again, other = (pipeline.sample(50, seed) for seed in (1, 1, 2))
     assert np.array_equal(first, again)
     assert not np.array_equal(first, other)
-    assert np.array_equal(pipeline.sample(80, 1)[:50], first)
+    assert np.allclose(pipeline.sample(80, 1)[:50], first, rtol=1e-5)  # products of other sizes
     assert 0 < pipeline.sample(2000).std() < 5
 
 

@@ -109,10 +109,10 @@ def test_mistakes_are_answered_in_one_line(mistake, command, theirs, tmp_path):
             mistake(*words)
         )
     classify = ["classify", run, theirs / "picture.png", "--engine"]
-    assert "has torch, compiled and onnx" in mistake(*classify, "ctranslate2")
+    assert "has torch, compiled, onnx and onnx-int8" in mistake(*classify, "ctranslate2")
     assert "there is no export yet: landmark export" in mistake(*classify, "onnx")
     assert "no export to 'hf': it has onnx" in mistake("export", run, "--to", "hf")
-    assert "--int8" in mistake("export", run, "--to", "onnx", "--int8")
+    assert "--calibration FOLDER" in mistake("export", run, "--to", "onnx", "--int8")
     assert "not an export" in mistake("export", run, "--to", "onnx", "--output", theirs)
     shutil.rmtree(run / "checkpoints")
     assert "has no checkpoint yet" in mistake("export", run, "--to", "onnx")

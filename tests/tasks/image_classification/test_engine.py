@@ -11,7 +11,7 @@ from landmark.models.convolutional.resnet import ResNetConfig
 from landmark.models.convolutional.vgg import VGGConfig
 from landmark.models.transformer.vit import ViTConfig
 from landmark.models.vision import build_network
-from landmark.tasks.image_classification.engine import OnnxEngine, TorchEngine
+from landmark.tasks.image_classification.engine import OnnxImageEngine, TorchImageEngine
 from tests.interop.foreign_network import randomise
 
 NETWORKS = {
@@ -37,7 +37,9 @@ def test_the_engine_says_what_the_network_says(name, batch):
     images = images_for(config, batch)
     with torch.inference_mode():
         expected = network(images)
-    torch.testing.assert_close(TorchEngine(network).scores(images), expected, atol=1e-4, rtol=1e-4)
+    torch.testing.assert_close(
+        TorchImageEngine(network).scores(images), expected, atol=1e-4, rtol=1e-4
+    )
     assert network.state_dict().keys() == before.keys()
     assert all(torch.equal(before[key], tensor) for key, tensor in network.state_dict().items())
 
@@ -48,13 +50,13 @@ def test_the_engine_gives_the_features_of_the_network(name):
     images = images_for(NETWORKS[name])
     with torch.inference_mode():
         expected = network.features(images)
-    found = TorchEngine(network).features(images)
+    found = TorchImageEngine(network).features(images)
     torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
 
 
 def test_no_batch_norm_is_left_and_nothing_learns():
     network = randomise(build_network(NETWORKS["resnet"]))
-    fast = TorchEngine(network).network
+    fast = TorchImageEngine(network).network
     assert any(isinstance(module, nn.BatchNorm2d) for module in network.modules())
     assert not any(isinstance(module, nn.BatchNorm2d) for module in fast.modules())
     assert not any(parameter.requires_grad for parameter in fast.parameters())
@@ -68,7 +70,7 @@ def test_what_cannot_be_compiled_is_said_in_one_line(monkeypatch):
         return run
 
     monkeypatch.setattr(torch, "compile", cannot)
-    engine = TorchEngine(build_network(NETWORKS["resnet"]), compiled=True)
+    engine = TorchImageEngine(build_network(NETWORKS["resnet"]), compiled=True)
     with pytest.raises(UserError, match=r"cannot compile here \(no C\+\+ compiler\): leave it out"):
         engine.scores(images_for(NETWORKS["resnet"]))
 
@@ -78,7 +80,7 @@ def test_onnx_runtime_says_what_the_network_says(tmp_path):
     config = NETWORKS["resnet"]
     network = randomise(build_network(config))
     save_classifier(network, config, tmp_path)
-    engine = OnnxEngine(tmp_path, threads=1)
+    engine = OnnxImageEngine(tmp_path, threads=1)
     images = images_for(config).contiguous(memory_format=torch.channels_last)
     with torch.inference_mode():
         expected = network(images)
@@ -87,4 +89,4 @@ def test_onnx_runtime_says_what_the_network_says(tmp_path):
         engine.scores(torch.zeros(1, 3, 32, 32))
     (tmp_path / "network.onnx").write_bytes(b"noise")
     with pytest.raises(UserError, match="ONNX Runtime cannot read it"):
-        OnnxEngine(tmp_path)
+        OnnxImageEngine(tmp_path)

@@ -76,6 +76,7 @@ def test_an_export_lists_its_files_and_gives_way_to_the_next(gpt_run, tmp_path):
     manifest = json.loads((folder / "manifest.json").read_text())
     assert manifest["facts"]["target"] == "hf"
     assert manifest["files"].keys() == {
+        "README.md",
         "config.json",
         "generation_config.json",
         "model.safetensors",

@@ -11,7 +11,7 @@ import landmark
 from landmark.core.errors import UserError
 from landmark.tasks.language_model.pipeline import GenerationPipeline
 from landmark.tasks.language_model.prompting import (
-    Question,
+    PromptQuestion,
     answer_questions,
     read_task,
     score_continuations,
@@ -206,7 +206,7 @@ def test_a_prompt_has_instruction_examples_and_question(task_file):
         + "  - {left: '0', right: '3', answer: three}\n"
     )
     _, questions = read_task(path)
-    assert questions[0] == Question(
+    assert questions[0] == PromptQuestion(
         1,
         "Add.\n\n4 and 1 make 5 or so\n\n0 and 3 make 3\n\n1 and 2 make",
         {"three": " 3", "five": " 5 or so"},

@@ -8,7 +8,7 @@ import pytest
 import landmark
 import landmark.decoding.stepwise
 from landmark.tasks.language_model.pipeline import GenerationPipeline
-from landmark.tasks.language_model.story import Story, Turn, newest_part
+from landmark.tasks.language_model.story import Story, StoryTurn, newest_part
 
 TEXT = "".join(f"{n} green bottles hanging on the wall,\n" for n in range(99, 9, -1))
 CONTEXT, LENGTH = 40, 12
@@ -149,7 +149,12 @@ def test_a_recurrent_model_reads_the_whole_story():
 
 def test_a_players_text_begins_a_line_and_silence_does_not():
     story = Story("Once")
-    story.turns = [Turn("There was", " a king"), Turn("", " and"), Turn("he", " said\n"), Turn("x")]
+    story.turns = [
+        StoryTurn("There was", " a king"),
+        StoryTurn("", " and"),
+        StoryTurn("he", " said\n"),
+        StoryTurn("x"),
+    ]
     assert story.text == "Once\nThere was a king and\nhe said\nx"
 
 

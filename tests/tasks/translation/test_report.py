@@ -221,6 +221,27 @@ def test_each_line_of_json_is_the_record_of_python(command, tiny_run, copied):
     assert [json.loads(line) for line in answer.lines] == records
 
 
+def test_scores_are_of_what_translate_gives_by_the_same_options(command, tiny_run, tmp_path):
+    options = ["--no-repeat-ngram", 2, "--min-length", 5, "--batch-size", 60, "--beam", 2]
+    scored, translated = tmp_path / "scored.txt", tmp_path / "translated.txt"
+    sources = tmp_path / "in.txt"
+    sources.write_text("".join(f"{pair.source}\n" for pair in corpus.draw("test", 10, 1)))
+    answer = command("evaluate", tiny_run, "--split", "test", *options, "--output", scored)
+    assert answer.code == 0, answer.err
+    answer = command("translate", tiny_run, "--file", sources, *options, "--output", translated)
+    assert answer.code == 0, answer.err
+    assert scored.read_text() == translated.read_text()
+    free = command("translate", tiny_run, "--file", sources, "--beam", 2)
+    assert free.out != translated.read_text()
+
+
+@pytest.mark.parametrize("verb", ["translate", "evaluate"])
+def test_the_least_length_is_within_the_models(mistake, tiny_run, verb):
+    text = [DOG] if verb == "translate" else []
+    said = mistake(verb, tiny_run, *text, "--min-length", 64)
+    assert said == "--min-length 64: the model writes at most 63 tokens"
+
+
 def test_without_a_test_split_validation_files_are_scored_and_that_is_said(command, own_data, tiny):
     run = own_data.folder / "run"
     valid = [own_data.write(f"valid.{n}", [pair[n] for pair in own_data.pairs[:4]]) for n in (0, 1)]
@@ -246,8 +267,31 @@ def test_translations_never_overwrite_what_is_read(mistake, tiny_run, own_data):
     assert (source.read_bytes(), reference.read_bytes()) == before
 
 
-def test_a_run_on_files_has_no_test_split(mistake, command, own_data, tiny):
+def test_pairs_that_were_held_out_are_scored_as_the_split_valid(command, mistake, own_data, tiny):
+    run, settings = own_data.folder / "run", [*tiny, "trainer.max_steps=1"]
+    words = ["--clean", *settings, "--run", run]
+    assert command("train", "translation", *own_data.options(), *words).code == 0
+    held_out = own_data.pairs[9::10]  # every tenth, of which 20 were wanted
+    pipeline = landmark.load(run)
+    assert evaluation.split_pairs(pipeline, "valid") == held_out
+    answer = command("evaluate", run, "--beam", "1", "--bootstrap", "0", "--json")
+    assert json.loads(answer.out)["sentences"] == len(held_out)
+    assert "scores of the validation pairs, by which the checkpoint was chosen" in answer.err
+    assert "give --source and --reference" in mistake(
+        "evaluate", run, "--split", "test", worked=True
+    )
+
+
+def test_held_out_pairs_of_several_languages_are_those_of_the_one_asked_for(
+    command, own_data, tiny
+):
+    other = own_data.write("own.fr", [f"oui {number}" for number in range(len(own_data.pairs))])
+    sides = ["--source", own_data.source, "--target", own_data.target]
+    sides += ["--source", own_data.source, "--target", other]
+    settings = [*tiny, "trainer.max_steps=1", "data.target_languages=[de, fr]"]
     run = own_data.folder / "run"
-    settings = [*tiny, "trainer.max_steps=1"]
-    command("train", "translation", *own_data.options(), *settings, "--run", run)
-    assert "give --source and --reference" in mistake("evaluate", run)
+    assert command("train", "translation", *sides, *settings, "--run", run).code == 0
+    pipeline = landmark.load(run)
+    assert evaluation.split_pairs(pipeline, "valid", "de") == own_data.pairs[11::12]
+    french = [(source, f"oui {number}") for number, (source, _) in enumerate(own_data.pairs)]
+    assert evaluation.split_pairs(pipeline, "valid", "fr") == french[11::12]

@@ -8,7 +8,7 @@ from landmark.data.understanding.example import LabeledText
 from landmark.data.understanding.public import GLUE_DEV
 from landmark.engine.run import Run
 from landmark.tasks.labelled_texts.options import EvaluateOptions
-from landmark.tasks.labelled_texts.records import Evaluation
+from landmark.tasks.labelled_texts.records import TextEvaluation
 from landmark.tasks.labelled_texts.verbs import evaluate
 
 
@@ -77,7 +77,7 @@ class Sst2Pipeline:
         return [LabeledText("here:1", ("good",), "1")]
 
     def evaluate(self, name, examples, resamples, report):
-        return Evaluation(name, len(examples), (), None, f"what {name} is")
+        return TextEvaluation(name, len(examples), (), None, f"what {name} is")
 
 
 @pytest.mark.parametrize(

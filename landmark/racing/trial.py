@@ -1,7 +1,7 @@
-"""A leg: one training of a race, by one method at one rate with one seed, in its own folder.
+"""A trial: one training of a race, by one method at one rate with one seed, in its own folder.
 
-Legs share the prepared data of the race's problem. A leg keeps its recipe and its log; weights are
-saved only on a signal and in long legs, to go on with, and are gone when it has finished.
+Trials share the prepared data of the race's problem. A trial keeps its recipe and its log. Weights
+are saved only on a signal and in long trials, to resume from, and are deleted at the end.
 """
 
 import shutil
@@ -22,13 +22,13 @@ from landmark.tasks.task import RunConfig, task_named
 from landmark.tasks.training import flatten, load_config, prepare_task, resolve
 
 SAVE_SECONDS = 60.0
-"""A leg that takes longer is saved as often as this."""
+"""A trial that takes longer is saved as often as this."""
 WANTED = "wanted.yaml"
 _ENDS = ("end", "diverged")
 
 
 @dataclass(frozen=True)
-class Leg:
+class Trial:
     """One training of a race: all that a process needs to know of it."""
 
     method: str
@@ -61,20 +61,20 @@ class Leg:
         return resolve(str(Path(self.problem) / RECIPE), self.overrides)
 
 
-def run_leg(leg: Leg, report: Report = lambda record: None) -> None:
+def run_trial(trial: Trial, report: Report = lambda record: None) -> None:
     """Train to the end, or to where the numbers are no longer finite: that is a result, too.
 
     What an interrupted training has saved is gone on with.
     """
-    run, config = Run(Path(leg.folder)), leg.config()
+    run, config = Run(Path(trial.folder)), trial.config()
     with run.locked():
-        leg.check()
+        trial.check()
         resuming = bool(run.steps())
         if not resuming:
             (run.folder / LOG).unlink(missing_ok=True)
             run.write_recipe(as_yaml(config))
         device = choose_device(config.device)
-        assembly = task_named(config.task).assemble(config, Path(leg.problem), device)
+        assembly = task_named(config.task).assemble(config, Path(trial.problem), device)
         session = open_session(config, assembly, run, device, report, save_seconds=SAVE_SECONDS)
         if resuming:
             session.resume("auto")
@@ -107,7 +107,7 @@ def _fixed(config: RunConfig) -> Mapping[str, Any]:
 
 
 def prepare_problem(config: RunConfig, folder: Path, report: Report) -> None:
-    """Data for all legs, once; a folder that is there must be of the same problem.
+    """Data for all trials, once; a folder that is there must be of the same problem.
 
     The recipe is written last: a folder without one was not finished, and is begun anew. In it
     stands what was asked for, too, before it was fitted to the data.

@@ -16,7 +16,7 @@ from landmark.engine.settings import TrainerConfig
 from landmark.optim.optimizer import ScheduledOptimizer
 
 
-class Repetition:
+class LossClosure:
     """The closure of one player's turns, given the loss and gradients that are there already."""
 
     def __init__(

@@ -9,8 +9,8 @@ from landmark.core.errors import UserError
 from landmark.engine.run import Run
 from landmark.engine.session import InterruptedTraining
 from landmark.racing.entry import enter_problem
-from landmark.racing.leg import Leg, prepare_problem, run_leg
 from landmark.racing.result import read_curve, read_finish
+from landmark.racing.trial import Trial, prepare_problem, run_trial
 
 STOPPING = '''
 import os
@@ -40,53 +40,55 @@ SETTINGS = (
 )
 
 
-def leg_of(problem: str, folder: Path) -> Leg:
+def trial_of(problem: str, folder: Path) -> Trial:
     config = enter_problem(problem, steps=12).config
     prepare_problem(config, folder / "problem", lambda record: None)
-    return Leg("adam", 0.05, 4, str(folder / "leg"), str(folder / "problem"), SETTINGS)
+    return Trial("adam", 0.05, 4, str(folder / "trial"), str(folder / "problem"), SETTINGS)
 
 
-def measured(leg: Leg) -> list[dict]:
+def measured(trial: Trial) -> list[dict]:
     """All that is logged but times."""
     timed = ("seconds", "per_second")
     return [
         {key: value for key, value in record.items() if key not in timed}
-        for record in leg.records()
+        for record in trial.records()
     ]
 
 
-def test_an_interrupted_leg_goes_on_as_if_nothing_had_been(bowl, module, tmp_path):
+def test_an_interrupted_trial_goes_on_as_if_nothing_had_been(bowl, module, tmp_path):
     module("stopping", STOPPING)
     unbroken, broken = (
-        leg_of(problem, tmp_path / problem[:4]) for problem in (bowl, "stopping:Stopping")
+        trial_of(problem, tmp_path / problem[:4]) for problem in (bowl, "stopping:Stopping")
     )
-    run_leg(unbroken)
+    run_trial(unbroken)
     with pytest.raises(InterruptedTraining):
-        run_leg(broken)
+        run_trial(broken)
     assert not broken.is_finished()
     assert Run(Path(broken.folder)).steps() == [7]
-    run_leg(broken)
+    run_trial(broken)
     assert broken.is_finished()
     assert measured(broken) == measured(unbroken)
     assert not Run(Path(broken.folder)).steps()
 
 
-def test_a_leg_that_was_killed_begins_anew(bowl, tmp_path):
-    leg = leg_of(bowl, tmp_path)
-    run_leg(leg)
-    whole, log = measured(leg), Path(leg.folder) / "log.jsonl"
+def test_a_trial_that_was_killed_begins_anew(bowl, tmp_path):
+    trial = trial_of(bowl, tmp_path)
+    run_trial(trial)
+    whole, log = measured(trial), Path(trial.folder) / "log.jsonl"
     log.write_text("".join(f"{line}\n" for line in log.read_text().splitlines()[:2]))
-    assert not leg.is_finished()
-    run_leg(leg)
-    assert measured(leg) == whole
+    assert not trial.is_finished()
+    run_trial(trial)
+    assert measured(trial) == whole
 
 
-def test_a_leg_of_other_settings_is_refused(bowl, tmp_path):
-    leg = leg_of(bowl, tmp_path)
-    run_leg(leg)
-    other = Leg("adam", 0.05, 4, leg.folder, leg.problem, (*SETTINGS, "optimizer.betas=[0.5, 0.9]"))
+def test_a_trial_of_other_settings_is_refused(bowl, tmp_path):
+    trial = trial_of(bowl, tmp_path)
+    run_trial(trial)
+    other = Trial(
+        "adam", 0.05, 4, trial.folder, trial.problem, (*SETTINGS, "optimizer.betas=[0.5, 0.9]")
+    )
     with pytest.raises(UserError, match=r"was begun with optimizer\.betas=\[0\.9, 0\.999\]"):
-        run_leg(other)
+        run_trial(other)
 
 
 def test_where_it_diverged_is_its_last_record(module, bowl, tmp_path):
@@ -97,10 +99,10 @@ def test_where_it_diverged_is_its_last_record(module, bowl, tmp_path):
         "    def loss(self, step):\n"
         "        return super().loss(step) * (float('nan') if step == 5 else 1)\n",
     )
-    leg = leg_of("leaping:Leaping", tmp_path / "leaping")
-    run_leg(leg)
-    assert leg.is_finished()
-    last = leg.records()[-1]
+    trial = trial_of("leaping:Leaping", tmp_path / "leaping")
+    run_trial(trial)
+    assert trial.is_finished()
+    last = trial.records()[-1]
     assert (last["kind"], last["step"]) == ("diverged", 5)
 
 
@@ -122,22 +124,22 @@ def test_a_problem_is_prepared_once_and_kept_apart_from_others(bowl, tmp_path):
 def test_its_training_loss_is_of_the_last_tenth_of_the_updates_and_not_of_a_left_over_window(
     tmp_path,
 ):
-    leg = Leg("adam", 0.05, 4, str(tmp_path), str(tmp_path), SETTINGS)
+    trial = Trial("adam", 0.05, 4, str(tmp_path), str(tmp_path), SETTINGS)
     run = Run(tmp_path)
     losses = dict.fromkeys(range(10, 190, 10), 1.0) | {190: 0.5, 200: 0.4, 203: 9.0}
     for step, loss in losses.items():
         run.append_log({"kind": "train", "step": step, "loss": loss, "seconds": 0.1 * step})
     run.append_log({"kind": "end", "step": 203, "seconds": 20.3})
     # a tenth of 203 updates: 3 of the window that was left over, 10 before, and 10 before that
-    assert read_finish(leg).train_loss == pytest.approx((3 * 9.0 + 10 * 0.4 + 10 * 0.5) / 23)
-    curve = read_curve([leg], "train")
+    assert read_finish(trial).train_loss == pytest.approx((3 * 9.0 + 10 * 0.4 + 10 * 0.5) / 23)
+    curve = read_curve([trial], "train")
     assert curve.steps[-2:] == [190, 200]  # a point of three updates is noise
     assert curve.median[-1] == 0.4
 
 
 def test_the_only_window_of_a_short_training_counts(tmp_path):
-    leg = Leg("adam", 0.05, 4, str(tmp_path), str(tmp_path), SETTINGS)
+    trial = Trial("adam", 0.05, 4, str(tmp_path), str(tmp_path), SETTINGS)
     Run(tmp_path).append_log({"kind": "train", "step": 2, "loss": 0.25, "seconds": 0.1})
     Run(tmp_path).append_log({"kind": "end", "step": 2, "seconds": 0.1})
-    assert read_finish(leg).train_loss == 0.25
-    assert read_curve([leg], "train").steps == [2]
+    assert read_finish(trial).train_loss == 0.25
+    assert read_curve([trial], "train").steps == [2]

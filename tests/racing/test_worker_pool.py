@@ -1,4 +1,4 @@
-"""Legs in processes: stopped together, gone on with together; one that dies ends the race."""
+"""Trials in processes: stopped together, gone on with together; one that dies ends the race."""
 
 import json
 import os
@@ -49,7 +49,7 @@ def test_a_race_that_is_stopped_goes_on_with_resume(slow_bowl, tmp_path):
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     race = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
     signal.signal(signal.SIGINT, before)
-    logs = [folder / "legs/adam" / f"rate-{rate}/seed-1/log.jsonl" for rate in ("0.01", "0.1")]
+    logs = [folder / "trials/adam" / f"rate-{rate}/seed-1/log.jsonl" for rate in ("0.01", "0.1")]
     deadline = time.monotonic() + 100
     while not all(log.exists() for log in logs):
         assert time.monotonic() < deadline
@@ -60,7 +60,7 @@ def test_a_race_that_is_stopped_goes_on_with_resume(slow_bowl, tmp_path):
     assert race.returncode == 130, said
     assert "with --resume goes on" in said
     assert not (folder / "race.json").exists()
-    saved = [path.name for path in folder.glob("legs/adam/*/seed-1/checkpoints/step-*")]
+    saved = [path.name for path in folder.glob("trials/adam/*/seed-1/checkpoints/step-*")]
     assert len(saved) == 2
 
     result = subprocess.run(

@@ -10,7 +10,7 @@ from rich.progress import Progress as Bar
 _SECONDS = 10.0  # between two plain lines: short work is done in silence
 
 
-class Tally:
+class ProgressBar:
     """Counts on stderr; `total` None if it is not known, `done` what was done before."""
 
     def __init__(
