@@ -1,5 +1,6 @@
 """`landmark.train` and `landmark.load` as a Python user calls them; the types that they see."""
 
+import json
 import re
 import subprocess
 import sys
@@ -138,3 +139,22 @@ def test_a_users_script_is_typed(tmp_path):
     (fault, _) = checked.stdout.strip().splitlines()
     assert f"script.py:{wrong + 1}: error" in fault
     assert 'incompatible type "int"; expected "str"' in fault
+
+
+def test_scores_are_those_of_the_command(command, tiny_run, own_data):
+    files = {"source": own_data.source, "reference": own_data.target}
+    words = ["--source", own_data.source, "--reference", own_data.target]
+    words += ["--beam", 1, "--bootstrap", 0]
+    said = json.loads(command("evaluate", tiny_run, *words, "--json").out)
+    (record,) = landmark.evaluate(tiny_run, **files, beam=1, bootstrap=0)
+    assert record.json() == said
+    with pytest.raises(UserError, match="unknown key 'splt': did you mean split"):
+        landmark.evaluate(tiny_run, splt="valid")
+
+
+def test_a_figure_is_that_of_the_command(tmp_path, digits_run):
+    drawn = landmark.figure("kernels", run=Path(digits_run), output=str(tmp_path / "kernels.png"))
+    assert drawn.path is not None
+    assert drawn.path.read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(UserError, match="unknown figure 'kernel': did you mean kernels"):
+        landmark.figure("kernel", run=digits_run)
