@@ -164,7 +164,7 @@ def _draw_search(
     for rates, marker, height in ((lost, "x", 0.95 - 0.05 * look.place), (higher, "^", 1)):
         axes.plot(
             rates, [height] * len(rates), marker, color=look.colour, ms=6,
-            transform=axes.get_xaxis_transform(), clip_on=False,
+            transform=axes.get_xaxis_transform(), clip_on=False, in_layout=False,
         )  # fmt: skip
 
 
