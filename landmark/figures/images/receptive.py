@@ -215,7 +215,7 @@ def _draw_boxes(
     drawn.sort(key=lambda layer: -layer.field.height.size)
     boxes = [_box(layer, colours[layer.name]) for layer in drawn]
     for layer, box in zip(drawn, boxes, strict=True):
-        box.set_label(f"{style.shorten(layer.name, 30)}: {_size(layer)}")
+        box.set_label(f"{style.shorten(layer.name, 32)}: {_size(layer)}")
         axes.add_patch(box)
     _show_boxes(axes, boxes, image.shape[-2:])
     style.add_legend(axes, outside=True)

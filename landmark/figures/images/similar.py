@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from landmark.data.images.decoding import Pixels
 
-_ACROSS = 5  # neighbours in a row
+_ACROSS = 6  # neighbours in a row, at most
 _LETTERS = 20  # of a name, that a panel has room for
 _QUERY = style.colour(1)
 
@@ -62,7 +62,8 @@ def write(pipeline: Any, records: Sequence[Any], options: Any, path: Path) -> No
 def save_similar(rows: Sequence[tuple[Shown, Sequence[Shown]]], path: Path) -> None:
     """A framed query at the left, and those like it in rows behind it, the nearest first."""
     most = max(len(found) for _, found in rows)
-    across = max(1, min(_ACROSS, most))
+    most_lines = max(1, -(-most // _ACROSS))
+    across = max(1, -(-most // most_lines))  # all rows as full as can be
     lines = [max(1, -(-len(found) // across)) for _, found in rows]
     figure, grid = style.panels(sum(lines), 1 + across, size=(1.6, 2.1))
     for axes in grid.flat:
