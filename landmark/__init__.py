@@ -59,5 +59,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """What there is for a user, imported or not yet."""
+    """The card of a user, imported or not yet."""
     return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

@@ -20,15 +20,18 @@ def show(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="A network, as transformer-base or alexnet.", autocompletion=complete_network
+            help="Network name, as transformer-base or alexnet.", autocompletion=complete_network
         ),
     ] = None,
     compare: Annotated[
-        bool, typer.Option("--compare", help="All networks for ImageNet: a table and a chart.")
+        bool,
+        typer.Option("--compare", help="Compare all ImageNet networks in a table and a chart."),
     ] = False,
-    output: Annotated[Path, typer.Option(help="The chart of --compare.")] = Path("comparison.png"),
+    output: Annotated[Path, typer.Option(help="Output file of --compare.")] = Path(
+        "comparison.png"
+    ),
     stages: Annotated[
-        bool, typer.Option("--stages", help="Its stages, which fine-tuning can freeze.")
+        bool, typer.Option("--stages", help="List the stages that fine-tuning can freeze.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -172,10 +175,14 @@ def _compare(output: Path, as_json: bool) -> None:
 def print_recipe(
     name: Annotated[
         str | None,
-        typer.Argument(help="A recipe, as transformer-embedded.", autocompletion=complete_recipe),
+        typer.Argument(
+            help="Recipe name, as transformer-embedded.", autocompletion=complete_recipe
+        ),
     ] = None,
-    overrides: Annotated[list[str] | None, typer.Argument(help="Settings to change.")] = None,
-    bare: Annotated[bool, typer.Option("--bare", help="Without the explanations.")] = False,
+    overrides: Annotated[
+        list[str] | None, typer.Argument(help="Settings to override, as model.dropout=0.2.")
+    ] = None,
+    bare: Annotated[bool, typer.Option("--bare", help="Omit the comments.")] = False,
 ) -> None:
     """Print a recipe as YAML, to edit and train from."""
     if name is None:

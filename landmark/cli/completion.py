@@ -1,4 +1,4 @@
-"""What the shell completes: names of recipes, networks, systems and runs."""
+"""Shell completion: names of recipes, networks, systems and runs."""
 
 from collections.abc import Iterable
 from pathlib import Path

@@ -24,13 +24,11 @@ def build_export() -> Any:
     known = union(classes)
     mark = typer.Argument(metavar="RUN", help="The run directory.", autocompletion=complete_run)
     run = parameter("run", Annotated[Path, mark], True)
-    to = parameter(
-        "to", Annotated[str, typer.Option(help=f"The format: {', '.join(formats)}.")], True
-    )
+    to = parameter("to", Annotated[str, typer.Option(help=f"Format: {', '.join(formats)}.")], True)
     return command(
         lambda given: _export(given, known),
         "export",
-        "Write a run's model for another library, with what using it needs; prints the folder.",
+        "Export a run's model to another library's format; prints the folder.",
         known.values(),
         [run, to],
     )
@@ -61,11 +59,11 @@ def _export(given: dict[str, Any], known: Mapping[str, Flag]) -> None:
 
 def build_import() -> App:
     """`import FORMAT PATH`: a command a format, of whatever tasks read it."""
-    app = App(help="Make a run of another library's model.")
+    app = App(help="Import a model of another library as a run.")
 
     @app.callback()
     def importing() -> None:
-        """Make a run of another library's model."""
+        """Import a model of another library as a run."""
 
     found: dict[str, list[Importer]] = {}
     for card in CARDS.values():

@@ -10,7 +10,7 @@ from landmark.cli.help import App
 from landmark.cli.options import Json
 from landmark.core.errors import UserError
 
-app = App(help="List public data sets, or get one.")
+app = App(help="List or download public data sets.")
 
 _COLUMNS = {"text", "source", "target", "image", "label"}
 
@@ -41,9 +41,9 @@ def list_sets(as_json: Json = False) -> None:
 
 @app.command("get")
 def get(
-    name: Annotated[str, typer.Argument(help="A data set, as multi30k.")],
+    name: Annotated[str, typer.Argument(help="Data set name, as multi30k.")],
     to: Annotated[
-        Path | None, typer.Option(help="The folder for its files; by default the user's cache.")
+        Path | None, typer.Option(help="Download folder; default: the user's cache.")
     ] = None,
 ) -> None:
     """Download a data set from its public home, check its digests, and print where it is."""
@@ -60,17 +60,21 @@ def get(
 @app.command("from-hf")
 def from_hf(
     path: Annotated[
-        Path, typer.Argument(help="A folder of save_to_disk, or of .parquet or .arrow files.")
+        Path,
+        typer.Argument(help="Folder written by save_to_disk, or with .parquet or .arrow files."),
     ],
-    output: Annotated[Path, typer.Option(help="The text file, .tsv or folder to write.")],
-    text: Annotated[str | None, typer.Option(help="The column of the texts.")] = None,
+    output: Annotated[Path, typer.Option(help="Output: a text file, .tsv or folder.")],
+    text: Annotated[str | None, typer.Option(help="Name of the text column.")] = None,
     source: Annotated[
-        str | None, typer.Option(help="Of pairs, the column of the sources, as translation.en.")
+        str | None,
+        typer.Option(help="Sentence pairs: name of the source column, as translation.en."),
     ] = None,
-    target: Annotated[str | None, typer.Option(help="The column of their translations.")] = None,
-    image: Annotated[str | None, typer.Option(help="The column of the images.")] = None,
-    label: Annotated[str | None, typer.Option(help="The column of their classes.")] = None,
-    split: Annotated[str | None, typer.Option(help="The split; default: train.")] = None,
+    target: Annotated[
+        str | None, typer.Option(help="Sentence pairs: name of the target column.")
+    ] = None,
+    image: Annotated[str | None, typer.Option(help="Name of the image column.")] = None,
+    label: Annotated[str | None, typer.Option(help="Name of the label column.")] = None,
+    split: Annotated[str | None, typer.Option(help="Split; default: train.")] = None,
 ) -> None:
     """Write a local data set of Hugging Face's datasets as text, pairs or images to train on."""
     from landmark.data.hf_dataset import write_images, write_pairs, write_text

@@ -14,7 +14,7 @@ from landmark.tasks.card import FigureEntry, resolve
 
 def build_app() -> App:
     """A command a figure."""
-    app = App(help="Draw what happens inside networks.")
+    app = App(help="Plot attention, feature maps, gradients, losses and more.")
     app.callback()(_about)
     for name, entry in every_figure().items():
         app.command(name)(_command(entry))
@@ -22,7 +22,7 @@ def build_app() -> App:
 
 
 def _about() -> None:
-    """Draw what happens inside networks."""
+    """Plot attention, feature maps, gradients, losses and more."""
 
 
 def _command(entry: FigureEntry) -> Any:

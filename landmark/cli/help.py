@@ -1,4 +1,4 @@
-"""What `--help` prints: panels of commands and options, in boxes on a terminal, plain elsewhere."""
+"""The output of `--help`: panels of commands and options, plain text without a terminal."""
 
 import difflib
 import inspect

@@ -1,4 +1,4 @@
-"""What a verb reads: arguments, files, standard input, pairs of files, images; as blocks of items.
+"""Input of a verb: arguments, files, standard input, pairs of files, images, in blocks of items.
 
 A line that is not text becomes a Failure in its place: the others go on.
 """
@@ -44,7 +44,7 @@ class Input:
         if self.arguments and self.file:
             raise UserError(f"give {_noun(verb)} or --file, not both")
         if self.target and not self.source:
-            raise UserError("--target needs --source, the sentences that it translates")
+            raise UserError("--target needs --source, the sentences they translate")
         if verb.takes == "texts":
             for text in self.arguments:
                 _refuse_path(text)
@@ -52,7 +52,7 @@ class Input:
             if path and path != STANDARD_INPUT and not path.exists():
                 raise UserError(f"{path}: there is no such file")
         if self.file and self.file != STANDARD_INPUT and not self.file.is_file():
-            raise UserError(f"{self.file}: is no file: send it to standard input instead")
+            raise UserError(f"{self.file}: is not a file: pipe it to standard input instead")
 
 
 def blocks_of(

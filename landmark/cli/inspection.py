@@ -12,15 +12,15 @@ from landmark.cli.options import Json
 from landmark.core.errors import UserError
 
 _RUNS = Path("runs")
-app = App(help="List runs, or compare their curves.", invoke_without_command=True)
+app = App(help="List runs, or compare their loss curves.", invoke_without_command=True)
 
 
 @app.callback()
 def runs(
     context: typer.Context,
-    folder: Annotated[Path, typer.Option(help="Where the runs are.")] = _RUNS,
+    folder: Annotated[Path, typer.Option(help="Folder with the runs.")] = _RUNS,
     live: Annotated[
-        bool, typer.Option("--live", help="Show them anew every second, until Ctrl-C.")
+        bool, typer.Option("--live", help="Refresh every second until Ctrl-C.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -48,9 +48,9 @@ def runs(
 @app.command()
 def compare(
     names: Annotated[list[Path], typer.Argument(help="Run directories.", metavar="RUN")],
-    output: Annotated[Path, typer.Option(help="The figure.")] = Path("comparison.png"),
+    output: Annotated[Path, typer.Option(help="Output file.")] = Path("comparison.png"),
 ) -> None:
-    """Draw the training curves of several runs, and print how their recipes differ."""
+    """Plot the loss curves of several runs, and print how their recipes differ."""
     from landmark.engine.run import Run
     from landmark.figures.figure import check_place
 

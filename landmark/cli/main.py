@@ -1,4 +1,4 @@
-"""The `landmark` command: its subcommands, and how mistakes are answered."""
+"""The `landmark` command: its subcommands and error messages."""
 
 import io
 import os
@@ -21,7 +21,7 @@ from landmark.cli.help import App, missing
 from landmark.core.errors import UserError
 from landmark.tasks.card import CARDS, START
 
-INSIDE, TRAIN, KEEPING = "Look inside", "Train and score", "House-keeping"
+INSIDE, TRAIN, KEEPING = "Look inside", "Train and score", "Manage"
 
 
 def build_app() -> typer.Typer:

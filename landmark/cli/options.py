@@ -9,5 +9,5 @@ JsonSwitch = Annotated[bool | None, typer.Option("--json", help="Print JSON.")]
 """The same where None means that it was not given."""
 
 Threads = Annotated[
-    int | None, typer.Option(min=1, help="CPU threads to compute with; default: one a core.")
+    int | None, typer.Option(min=1, help="Number of CPU threads; default: one per core.")
 ]

@@ -69,7 +69,7 @@ class ResumableFile:
             raise UserError(f"{path}: there is nothing to resume: leave out --resume")
         if not resume and self.partial.is_file():
             raise UserError(
-                f"{path}: was begun and interrupted: --resume goes on, or delete {self.partial}"
+                f"{path}: was interrupted: continue with --resume, or delete {self.partial}"
             )
         if resume:
             self._compare(made_from)
@@ -81,12 +81,12 @@ class ResumableFile:
 
     def _compare(self, made_from: Mapping[str, Any]) -> None:
         """Refuse to go on with another source, model or options."""
-        begun = read_signed(self.origin, "delete it and begin again")
+        begun = read_signed(self.origin, "delete it and start again")
         for key, value in made_from.items():
             if begun.get(key) != value:
                 raise UserError(
-                    f"{self.path}: was begun with {key} {begun.get(key)!r}, not {value!r}: "
-                    f"go on with that, or delete {self.partial}"
+                    f"{self.path}: was started with {key} {begun.get(key)!r}, not {value!r}: "
+                    f"use that, or delete {self.partial}"
                 )
 
     def _cut_back(self) -> int:
@@ -154,7 +154,9 @@ def refuse_overwriting(outputs: Mapping[str, Path], inputs: Iterable[Path]) -> N
             if place.is_relative_to(given.resolve()) and _is_read(place, given.resolve()):
                 raise UserError(f"{flag} {path}: is a file of the input {given}: name another")
         if place in seen:
-            raise UserError(f"{flag} {path}: is written by {seen[place]}, too: name another file")
+            raise UserError(
+                f"{flag} {path}: is also the output of {seen[place]}: name another file"
+            )
         seen[place] = flag
         if path.is_dir():
             raise UserError(f"{flag} {path}: is a folder: name a file")

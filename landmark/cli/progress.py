@@ -125,12 +125,12 @@ class Progress:
                 self.note(record["summary"])
         elif kind == "spike":
             self.note(
-                f"step {record['step']}: warning: the loss leapt to {record['loss']:.3f} "
-                f"({record['player']}; usual of late: {record['usual']:.3f}), {record['where']}"
+                f"step {record['step']}: warning: loss spike to {record['loss']:.3f} "
+                f"({record['player']}; recent mean: {record['usual']:.3f}), {record['where']}"
             )
         elif kind == "skip":
             self.note(
-                f"step {record['step']}: left out: the {record['what']} is not finite "
+                f"step {record['step']}: update skipped: the {record['what']} is not finite "
                 f"({record['player']}), {record['where']}"
             )
         elif kind in ("note", "download"):

@@ -1,4 +1,4 @@
-"""Progress of work that is counted: a bar on a terminal, a plain line now and then elsewhere."""
+"""Progress of counted work: a bar on a terminal, occasional plain lines elsewhere."""
 
 import time
 from typing import Self
@@ -11,7 +11,7 @@ _SECONDS = 10.0  # between two plain lines: short work is done in silence
 
 
 class ProgressBar:
-    """Counts on stderr; `total` None if it is not known, `done` what was done before."""
+    """A progress bar on stderr; `total` None if unknown, `done` what was done before."""
 
     def __init__(
         self, verb: str, total: int | None, done: int = 0, unit: str = "sentences"

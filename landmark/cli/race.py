@@ -24,7 +24,7 @@ def build_race() -> Any:
     return command(
         _race,
         "race",
-        "Train one problem with many optimisers under one protocol, and see who is how fast.",
+        "Benchmark optimizers: train one problem with each under the same protocol.",
         flags_of(RaceOptions).values(),
         [parameter("as_json", JsonSwitch)],
     )
@@ -58,10 +58,10 @@ def _race(given: dict[str, Any]) -> int:
         try:
             result = _hold(entry, folder, options, progress)
         except InterruptedTraining as interruption:
-            progress.note("stopped, all saved; the same command with --resume goes on")
+            progress.note("stopped, all saved; continue with the same command and --resume")
             return interruption.exit_code
         except KeyboardInterrupt:
-            progress.note("stopped, all saved; the same command with --resume goes on")
+            progress.note("stopped, all saved; continue with the same command and --resume")
             raise
     figure = folder / "race.png"
     save_race(result, figure)
@@ -97,7 +97,7 @@ def _check(options: RaceOptions) -> None:
     elif recipe is not None and "=" not in recipe:
         raise UserError(f"race --problem takes no recipe, but {recipe!r} is given: leave it out")
     elif options.full:
-        raise UserError("--full is for races of the paper: --steps says how long this one is")
+        raise UserError("--full is only for the paper's races: use --steps")
 
 
 def _enter(options: RaceOptions) -> "Entry":
@@ -125,7 +125,7 @@ def _numbers(option: str, given: str | None) -> list[float] | None:
     try:
         return [float(word) for word in words] if words else None
     except ValueError:
-        raise UserError(f"{option} {given!r}: is no list of numbers: write 1e-3,1e-2") from None
+        raise UserError(f"{option} {given!r}: not a list of numbers: write 1e-3,1e-2") from None
 
 
 class _Progress:

@@ -18,7 +18,7 @@ def build_rate_finder() -> Any:
     return command(
         lambda given: _find(given, known),
         "rate-finder",
-        "Suggest a learning rate: train for some updates at growing rates (Smith 2017).",
+        "Suggest a learning rate: train briefly with an increasing one (Smith 2017).",
         flags.values(),
         [parameter("as_json", JsonSwitch)],
     )

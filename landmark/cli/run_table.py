@@ -1,4 +1,4 @@
-"""What `landmark runs` shows of each run, once or again every second until Ctrl-C."""
+"""The table of `landmark runs`, printed once or refreshed every second."""
 
 import time
 from collections.abc import Mapping, Sequence

@@ -20,13 +20,13 @@ def list_systems(
         str | None,
         typer.Argument(
             metavar="SYSTEM",
-            help="One system: its paper, its variants and its recipes.",
+            help="Show one system: its paper, variants and recipes.",
             autocompletion=complete_system,
         ),
     ] = None,
     task: Annotated[
         str | None,
-        typer.Option(help="Only systems of this task.", autocompletion=complete_task),
+        typer.Option(help="List only systems of this task.", autocompletion=complete_task),
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -23,31 +23,31 @@ _FIXED: dict[str, Any] = {
     "recipe": Annotated[
         str | None,
         typer.Argument(
-            help="A recipe's name (`landmark list`) or a YAML file.",
+            help="Recipe name (`landmark list`) or YAML file.",
             autocompletion=complete_recipe,
         ),
     ],
     "overrides": Annotated[
-        list[str] | None, typer.Argument(help="Settings to change, as model.dropout=0.2.")
+        list[str] | None, typer.Argument(help="Settings to override, as model.dropout=0.2.")
     ],
     "run": Annotated[
         Path | None,
         typer.Option(
             "--run",
             "--run-directory",  # torchrun takes --run for its own --run-path
-            help="Where the run goes; by default runs/RECIPE.",
+            help="Run directory; default: runs/RECIPE.",
         ),
     ],
     "resume": Annotated[
         str | None,
         typer.Option(
-            help="Go on with the run: alone, from its newest good checkpoint; or name one."
+            help="Resume training from the newest intact checkpoint, or from the one named."
         ),
     ],
     "init_from": Annotated[
-        Path | None, typer.Option(help="Begin with this run's weights and vocabulary: fine-tune.")
+        Path | None, typer.Option(help="Fine-tune: start from this run's weights and vocabulary.")
     ],
-    "device": Annotated[str | None, typer.Option(help="cpu, cuda, …")],
+    "device": Annotated[str | None, typer.Option(help="Device: cpu, cuda, …")],
     "threads": Threads,
     "tensorboard": Annotated[
         bool | None, typer.Option("--tensorboard", help="Also write TensorBoard event files.")
@@ -58,7 +58,7 @@ _FIXED: dict[str, Any] = {
     ],
     "profile": Annotated[
         bool | None,
-        typer.Option("--profile", help="Profile a few steps into profile.txt and .json."),
+        typer.Option("--profile", help="Profile a few steps; writes profile.txt and profile.json."),
     ],
 }
 
@@ -187,7 +187,7 @@ def run_training(
                 profile=profile,
             )
         except InterruptedTraining as interruption:
-            progress.note(f"{interruption}; the same command with --resume goes on")
+            progress.note(f"{interruption}; continue with the same command and --resume")
             return interruption.exit_code
     if progress.speaks:
         print(trained.folder)
@@ -201,7 +201,7 @@ def average(
         Path,
         typer.Argument(metavar="RUN", help="The run directory.", autocompletion=complete_run),
     ],
-    last: Annotated[int, typer.Option(min=1, help="How many of its last checkpoints.")] = 5,
+    last: Annotated[int, typer.Option(min=1, help="Number of last checkpoints to average.")] = 5,
 ) -> None:
     """Average a run's last checkpoints into one, which is then used by default."""
     from landmark.engine.run import Run

@@ -37,8 +37,8 @@ from landmark.tasks.card import (
 )
 
 _IN_AND_OUT = "Input and output"
-_OPENING = "How the run is opened"
-_EVALUATE = "Score a run on held-out data, or on yours, by the measures of its task."
+_OPENING = "Model and device"
+_EVALUATE = "Score a run on held-out data, or on yours, with the metrics of its task."
 
 _RUN = parameter(
     "run",
@@ -57,19 +57,21 @@ _TEXTS = parameter(
     "texts",
     Annotated[
         list[str] | None,
-        typer.Argument(metavar="TEXT", help="Texts; none: lines of stdin."),
+        typer.Argument(metavar="TEXT", help="Input texts; default: the lines of stdin."),
     ],
 )
 _IMAGES = parameter(
     "images",
-    Annotated[list[str], typer.Argument(metavar="IMAGE", help="Images, or folders.")],
+    Annotated[list[str], typer.Argument(metavar="IMAGE", help="Image files or folders.")],
     True,
 )
 _FILE = parameter(
     "file",
     Annotated[
         Path | None,
-        typer.Option(help="Read this file, a text a line; -: stdin.", rich_help_panel=_IN_AND_OUT),
+        typer.Option(
+            help="Input file with one text per line; -: stdin.", rich_help_panel=_IN_AND_OUT
+        ),
     ],
 )
 _SOURCE = parameter(
@@ -77,21 +79,24 @@ _SOURCE = parameter(
     Annotated[
         Path | None,
         typer.Option(
-            help="Source sentences, a line each, or a .tsv with both sides; none: stdin.",
+            help="File of source sentences, one per line, or a .tsv with both; default: stdin.",
             rich_help_panel=_IN_AND_OUT,
         ),
     ],
 )
 _TARGET = parameter(
     "target",
-    Annotated[Path | None, typer.Option(help="Their translations.", rich_help_panel=_IN_AND_OUT)],
+    Annotated[
+        Path | None, typer.Option(help="File with their translations.", rich_help_panel=_IN_AND_OUT)
+    ],
 )
 _OUTPUT = parameter(
     "output",
     Annotated[
         Path | None,
         typer.Option(
-            help="With --file: write here, safe from interruptions.", rich_help_panel=_IN_AND_OUT
+            help="With --file: output file, resumable after an interruption.",
+            rich_help_panel=_IN_AND_OUT,
         ),
     ],
 )
@@ -100,7 +105,9 @@ _RESUME = parameter(
     Annotated[
         bool | None,
         typer.Option(
-            "--resume", help="With --output: go on with that file.", rich_help_panel=_IN_AND_OUT
+            "--resume",
+            help="With --output: resume an interrupted file.",
+            rich_help_panel=_IN_AND_OUT,
         ),
     ],
 )
@@ -110,7 +117,7 @@ _STRICT = parameter(
         bool | None,
         typer.Option(
             "--strict",
-            help="Stop at the first input that is at fault.",
+            help="Stop at the first invalid input.",
             rich_help_panel=_IN_AND_OUT,
         ),
     ],
@@ -281,10 +288,10 @@ class Call:
         """Refuse outputs that cannot be written, or that would overwrite an input."""
         output, resume = self.given.get("output"), self.given.get("resume")
         if resume and not output:
-            raise UserError("--resume goes with --output")
+            raise UserError("--resume needs --output")
         products = self.products()
         if output and not products and not self.input.file:
-            raise UserError("--output goes with --file: stdout has the rest")
+            raise UserError("--output needs --file: other input is printed to stdout")
         outputs = {f"--{product.flag}": path for product, path in products.items()}
         if output:
             outputs["--output"] = output
@@ -323,8 +330,10 @@ class Call:
                     try:
                         self._stream(pipeline, Printer(as_json, grown.file), report, grown)
                     except KeyboardInterrupt:
-                        text = f"{output}: what is done is kept; the same command with --resume"
-                        report({"kind": "note", "text": f"{text} goes on"})
+                        text = (
+                            f"{output}: progress saved; continue with the same command and --resume"
+                        )
+                        report({"kind": "note", "text": text})
                         raise
             else:
                 self._stream(pipeline, printer, report)
@@ -494,7 +503,7 @@ def _build_command(its: Verb) -> Any:
                     printer.show(record)
                     printer.flush()
             except InterruptedTraining as interruption:
-                report({"kind": "note", "text": f"{interruption}; the same command goes on"})
+                report({"kind": "note", "text": f"{interruption}; continue with the same command"})
                 return interruption.exit_code
         return 0
 

@@ -1,1 +1,1 @@
-"""What everything else stands on: configuration, registry, runtime, errors."""
+"""The base of all packages: configuration, registry, runtime, errors."""

@@ -82,7 +82,7 @@ def read_yaml(path: Path) -> tuple[dict[str, Any], Provenance]:
         problem = getattr(error, "problem", None) or "cannot be parsed"
         raise UserError(f"{place}: not valid YAML: {problem}") from None
     if not isinstance(values, dict):
-        raise UserError(f"{path}:1: a recipe file holds `key: value` lines; this one does not")
+        raise UserError(f"{path}:1: a recipe file must contain `key: value` lines")
     origin = Provenance(str(path))
     _mark_lines(node, "", path, origin)
     return values, origin

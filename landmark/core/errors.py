@@ -1,4 +1,4 @@
-"""The one exception whose message is meant for the person at the keyboard."""
+"""Exceptions whose message is for the user."""
 
 
 class UserError(Exception):

@@ -1,4 +1,4 @@
-"""What a processor's description promises and a virtual machine does not keep.
+"""CPU features that a virtual machine reports but does not support.
 
 Some hypervisors show the flag of Intel's matrix tiles (AMX) and end the description before the leaf
 that says how large tiles are. oneDNN, which computes torch's bf16 products, reads tiles of size

@@ -1,4 +1,4 @@
-"""One kind of dictionary for everything that has a name: systems, variants, recipes."""
+"""The registry of everything that has a name: systems, variants, recipes."""
 
 import difflib
 from collections.abc import Iterable, Iterator

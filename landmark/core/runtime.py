@@ -1,4 +1,4 @@
-"""The machine a run lives on: seeds, device, threads, precision, versions."""
+"""The runtime of a run: seeds, device, threads, precision, versions."""
 
 import contextlib
 import hashlib
@@ -40,7 +40,7 @@ def choose_device(name: str) -> torch.device:
             f"device {name!r} is not usable here: choose from {', '.join(devices())}"
         ) from None
     if device.type == "meta":
-        raise UserError("device 'meta' holds no numbers: choose from " + ", ".join(devices()))
+        raise UserError("device 'meta' cannot hold numbers: choose from " + ", ".join(devices()))
     return device
 
 

@@ -1,4 +1,4 @@
-"""Writing that survives: flushed before it counts, put in place by a rename, signed by a digest."""
+"""Durable files: flushed to disk, replaced atomically by a rename, checked by a digest."""
 
 import errno
 import hashlib

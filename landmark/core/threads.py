@@ -1,4 +1,4 @@
-"""The threads that torch computes with: how many, how they wait, and whether others disturb them.
+"""Torch's CPU threads: how many, how they wait, and a warning on busy cores.
 
 torch's OpenMP lets a thread that waits for others spin for milliseconds before it sleeps. Where
 another process has one of the cores, that spinning keeps the thread that is waited for from
@@ -91,7 +91,7 @@ def _visible_cores() -> int:
 
 
 class BusyCores:
-    """Notices other processes on the cores that spinning threads need, and says so once."""
+    """Detects other processes on the cores that spinning threads need, and warns once."""
 
     def __init__(self, statistics: Path = _STATISTICS) -> None:
         self.statistics = statistics

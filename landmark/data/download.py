@@ -1,4 +1,4 @@
-"""Public data sets onto this machine: fetched from their homes, checked by digest, unpacked.
+"""Download of public data sets: checked by digest, unpacked.
 
 A set is looked for in the folder that LANDMARK_DATA names, then in the cache of this user, and is
 downloaded there if it is not. A file counts only once it is whole and its digest is right.
@@ -73,7 +73,9 @@ def local_folder(name: str) -> Path:
     given = os.environ.get("LANDMARK_DATA")
     if given:
         if not Path(given).is_dir():
-            raise UserError(f"LANDMARK_DATA names {given}, which is no folder: mend or unset it")
+            raise UserError(
+                f"LANDMARK_DATA names {given}, which is not a folder: correct or unset it"
+            )
         if (Path(given) / name).is_dir():
             return Path(given) / name
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
@@ -97,9 +99,7 @@ def _check(file: PublicFile, path: Path, report: Report) -> None:
     """Compare a file with its digest, or with that of its first download."""
     fault = _fault(file, path)
     if fault:
-        raise UserError(
-            f"{path}: is not the original ({fault}): delete it to have it downloaded again"
-        )
+        raise UserError(f"{path}: is not the original ({fault}): delete it to download it again")
     if file.sha256 or file.md5:
         return
     digest = _digest(path)
@@ -167,12 +167,12 @@ def _download(file: PublicFile, path: Path, report: Report) -> None:
             reason = f"it came damaged: {fault}"
         partial.unlink(missing_ok=True)
         if attempt < ATTEMPTS:
-            text = f"{file.url}: {reason}: deleted, trying again ({attempt} of {ATTEMPTS - 1})"
+            text = f"{file.url}: {reason}: deleted, retrying ({attempt} of {ATTEMPTS - 1})"
             report({"kind": "note", "text": text})
             time.sleep(attempt**2 * 0.5)
     raise UserError(
-        f"{file.url}: could not be downloaded ({reason}): look at the connection, or put "
-        f"{file.name} into a folder {path.parent.name} and name the folder above by LANDMARK_DATA"
+        f"{file.url}: could not be downloaded ({reason}): check the connection, or put "
+        f"{file.name} into a folder {path.parent.name} and set LANDMARK_DATA to the folder above"
     )
 
 
@@ -189,7 +189,7 @@ def _copy(file: PublicFile, partial: Path, report: Report) -> None:
                 done += len(piece)
                 report({"kind": "download", "name": file.name, "done": done, "total": total})
             if done < total:
-                raise ValueError(f"the connection broke off after {done:,} of {total:,} bytes")
+                raise ValueError(f"the connection was lost after {done:,} of {total:,} bytes")
             target.flush()
             os.fsync(target.fileno())
     except BaseException:
@@ -215,7 +215,9 @@ def unpack(archive: Path, folder: Path) -> Path:
         member = error.tarinfo.name
         raise UserError(f"{archive}: {member!r} points outside its folder: refused") from None
     except (tarfile.TarError, *DAMAGED_ZIP) as error:
-        raise UserError(f"{archive}: cannot be unpacked: {error}: delete it, then again") from None
+        raise UserError(
+            f"{archive}: cannot be unpacked: {error}: delete it and try again"
+        ) from None
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     return folder
@@ -232,7 +234,7 @@ def _unzip(archive: Path, folder: Path) -> None:
                 packed.extract(member, folder)
             except DAMAGED_ZIP as error:
                 raise UserError(
-                    f"{archive}: {member!r} cannot be unpacked: {error}: delete it, then again"
+                    f"{archive}: {member!r} cannot be unpacked: {error}: delete it and try again"
                 ) from None
             except RuntimeError:
-                raise UserError(f"{archive}: is locked by a password: unpack it yourself") from None
+                raise UserError(f"{archive}: is password-protected: unpack it yourself") from None

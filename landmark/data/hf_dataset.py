@@ -54,10 +54,12 @@ def _files(path: Path, split: str | None) -> tuple[list[str], str]:
     listed = [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.is_file())
     known = [file for file in listed if file.suffix in _FILES]
     if not known:
-        raise UserError(f"{path}: holds neither .parquet nor .arrow files, nor a saved data set")
+        raise UserError(f"{path}: contains no .parquet or .arrow files and no saved data set")
     kinds = {_FILES[file.suffix] for file in known}
     if len(kinds) > 1:
-        raise UserError(f"{path}: holds .parquet and .arrow files: name a folder of one of them")
+        raise UserError(
+            f"{path}: contains both .parquet and .arrow files: name a folder with only one kind"
+        )
     name = split or TRAIN
     its = [f for f in known if re.split(r"[-.]", f.name)[0] == name or f.parent.name == name]
     if split and not its:
@@ -84,7 +86,7 @@ def _column(found: Any, path: Path, name: str) -> Callable[[dict[str, Any]], Any
 
 def _text(value: Any, name: str, number: int) -> str:
     if not isinstance(value, str):
-        raise UserError(f"row {number}: column {name!r} is no text but {type(value).__name__}")
+        raise UserError(f"row {number}: column {name!r} is not text but {type(value).__name__}")
     return value
 
 
@@ -161,7 +163,7 @@ def _format(content: bytes, number: int) -> str:
         with Image.open(io.BytesIO(content)) as image:
             return (image.format or "png").lower()
     except UnidentifiedImageError:
-        raise UserError(f"row {number}: is no image that can be read") from None
+        raise UserError(f"row {number}: is not a readable image") from None
 
 
 def _refuse_existing(output: Path) -> None:

@@ -1,4 +1,4 @@
-"""Which samples are held out of training: the same ones every time, whatever else is drawn."""
+"""Held-out samples: the same ones every time."""
 
 from collections.abc import Sequence
 from typing import TypeVar

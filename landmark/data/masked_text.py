@@ -1,4 +1,4 @@
-"""Texts with hidden tokens to guess, as samples: batches of a token budget, of like lengths.
+"""Masked texts as samples: batches with a token budget, of similar lengths.
 
 Devlin et al. 2019, arXiv 1810.04805, section 3.1: 15 % of the tokens are to be guessed. Of these,
 80 % are replaced by [MASK], 10 % by any other token, and 10 % stay as they are. Which ones is drawn
@@ -28,7 +28,7 @@ _MASKED, _REPLACED = 0.8, 0.9  # up to here: [MASK]; up to there: any token; abo
 
 @settings
 class MaskedTokenConfig:
-    """What the model is trained for."""
+    """Training objective."""
 
     share: Annotated[float, Field(gt=0, lt=1)] = 0.15
     """Fraction of tokens to predict (BERT: 0.15)."""
@@ -40,7 +40,7 @@ class MaskedTokenConfig:
 
 @settings
 class MaskedBatchConfig:
-    """How samples are put together for one update."""
+    """Batches of samples."""
 
     tokens: Annotated[int, Field(ge=1)] = 4096
     """Maximum number of tokens per batch."""

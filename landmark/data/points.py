@@ -16,7 +16,7 @@ from landmark.data.batch import PointBatch
 
 @settings
 class GaussianConfig:
-    """The distribution to imitate."""
+    """The normal distribution that the GAN learns."""
 
     mean: float = 4.0
     """Mean of the normal distribution."""

@@ -1,4 +1,4 @@
-"""Every data set with a public home that `landmark data` knows."""
+"""All public data sets of `landmark data`."""
 
 from landmark.core.registry import Registry
 from landmark.data.download import PublicSet

@@ -1,4 +1,4 @@
-"""Text with a public home: for translation, for language models, for tasks of understanding."""
+"""Public text data sets: for translation, language models and text classification."""
 
 import re
 from collections.abc import Mapping
@@ -178,7 +178,7 @@ def text_files(name: str, split: str, source: str, target: str, report: Report) 
         raise UserError(f"{name}: source and target are both {source!r}: name two languages")
     public = PUBLIC_SETS[name]
     if name not in _PARALLEL:
-        raise UserError(f"{name}: is running text, not parallel: {nearest(name, _PARALLEL)}")
+        raise UserError(f"{name}: is not parallel text: {nearest(name, _PARALLEL)}")
     side, files = _PARALLEL[name], fetch(public, report)
     return side(files, split, source), side(files, split, target)
 

@@ -28,7 +28,7 @@ _PIECES = r" ?\p{L}[\p{L}\p{M}]*| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+"
 
 @settings
 class TokenizerConfig:
-    """How text is cut into subwords."""
+    """Subword tokenizer."""
 
     kind: Literal["bpe", "sentencepiece"] = "bpe"
     """Byte-level BPE, which loses nothing; or a unigram model of SentencePiece, which folds spaces

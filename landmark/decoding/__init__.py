@@ -1,1 +1,1 @@
-"""How a trained model speaks: greedy, sampling, beam search."""
+"""Decoding: greedy search, sampling, beam search."""

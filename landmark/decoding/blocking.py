@@ -1,4 +1,4 @@
-"""Tokens that may not come next: those that repeat an n-gram, and the end before its time.
+"""Blocked next tokens: those that repeat an n-gram, and the end token before min_length.
 
 Blocking n-grams: Paulus et al. 2018, arXiv 1705.04304, section 2.5.
 """

@@ -1,4 +1,4 @@
-"""Phrases that an output must hold, honoured in the beam by dynamic beam allocation.
+"""Lexically constrained decoding: required phrases, by dynamic beam allocation.
 
 Post & Vilar 2018, arXiv 1804.06609: hypotheses that have met the same number of phrase tokens
 share a bank, and each bank has its share of the beam, so that hypotheses on their way to meet the

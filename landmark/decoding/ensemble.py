@@ -1,4 +1,4 @@
-"""Several models that speak as one: the mean of their next-token distributions."""
+"""Ensembles: the mean of several models' next-token distributions."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Beginnings that outputs must have, as one table for a batch."""
+"""Forced prefixes of the outputs, as one table for a batch."""
 
 from collections.abc import Sequence
 

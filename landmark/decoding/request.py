@@ -1,4 +1,4 @@
-"""What a search is asked for: how long an output may be, how it begins, what it must hold."""
+"""Decoding requests: maximum length, forced prefix and required phrases of an output."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Scheduled sampling: let a model in training go on from its own words now and then.
+"""Scheduled sampling: replace some decoder inputs in training by the model's own predictions.
 
 Bengio et al. 2015, arXiv 1506.03099. A model trained on perfect beginnings alone (teacher forcing)
 meets its own mistakes for the first time when it is used: exposure bias. Here the inputs of a

@@ -87,7 +87,7 @@ class Search:
         The state holds what each request is about `draws` times over, with one row each.
         """
         if any(request.phrases for request in requests):
-            raise ValueError("phrases are honoured by search, not by sampling")
+            raise ValueError("required phrases need beam search, not sampling")
         uniform = self._uniform(requests, draws, seeds)
         repeated = [request for request in requests for _ in range(draws)]
         drawn = self._speak(state, repeated, sampler(sampling, uniform), length_penalty, blocking)

@@ -1,4 +1,4 @@
-"""What a search may ask of a model, and what it gives back. Searches know no network."""
+"""The interface between decoding and a model, and the result of decoding."""
 
 from dataclasses import dataclass
 from typing import Any, Protocol

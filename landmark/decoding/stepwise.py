@@ -1,4 +1,4 @@
-"""One token after another without looking back: greedy choice, or sampling."""
+"""Greedy search and sampling, token by token."""
 
 from collections.abc import Callable, Sequence
 from typing import Annotated

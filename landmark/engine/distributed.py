@@ -1,4 +1,4 @@
-"""Several processes, one training: who am I, what do all of us have together.
+"""Distributed training: rank, world size and collective operations.
 
 Gradients are summed by an exchange of our own, after a turn's backward pass. Why not torch's
 engines: what they exchange depends on how a model is called. DDP keeps the local gradient of
@@ -122,7 +122,7 @@ def _meet(store: Any, number: int, count: int, patience: float) -> str:
         time.sleep(0.02)
     raise TrainingError(
         f"process {number} of {count}: not all processes have come within {patience:g} seconds: "
-        "look at their messages"
+        "see their error messages"
     )
 
 
@@ -133,7 +133,8 @@ def _lost(error: Exception, timeout: float) -> str:
     happened = f"has not answered for {timeout:g} seconds" if silent else "has ended"
     return (
         f"process {os.environ.get('RANK')} of {os.environ.get('WORLD_SIZE')}: another process "
-        f"{happened}: look at its messages; --resume goes on from the last checkpoint ({reason})"
+        f"{happened}: see its error messages; continue from the "
+        f"last checkpoint with --resume ({reason})"
     )
 
 

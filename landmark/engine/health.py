@@ -1,4 +1,4 @@
-"""Watching the numbers: losses and gradients that are not finite, and losses that leap.
+"""Training health: losses and gradients that are not finite, and loss spikes.
 
 A fault is found before the optimiser moves, so the weights are always those of the last good step.
 """
@@ -50,7 +50,7 @@ def fault(step: int, what: str, player: str, where: str) -> TrainingError:
     whose = f" of {player}" if player else ""
     return TrainingError(
         f"step {step}: the {what}{whose} is not finite in {where}; nothing was updated: "
-        "look at that data, or --resume with a lower schedule.rate, with trainer.clip_norm or "
+        "check that data, or --resume with a lower schedule.rate, with trainer.clip_norm or "
         "with trainer.skip_nonfinite"
     )
 

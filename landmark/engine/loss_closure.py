@@ -1,4 +1,4 @@
-"""The loss of one update at other weights: what a line search or a trust region asks for.
+"""The closure that evaluates an update's loss again, for line searches and trust regions.
 
 The trainer has computed loss and gradient where the weights are; this gives them first, and then
 again wherever the method has moved the weights to, over all parts and processes.
@@ -59,7 +59,7 @@ def check_repeatable(config: TrainerConfig, optimizers: Iterable[ScheduledOptimi
     for key, value in unfit.items():
         if value and methods:
             raise UserError(
-                f"{methods[0]} evaluates a loss several times, which does not go with "
+                f"{methods[0]} evaluates the loss several times, which does not work with "
                 f"trainer.{key}={value}"
             )
 
@@ -69,5 +69,5 @@ def check_turn(turn: Turn, optimizer: ScheduledOptimizer) -> None:
     if turn.again is None:
         raise UserError(
             f"{optimizer.method} evaluates a loss several times, which this task does not offer: "
-            "choose another method"
+            "choose another optimizer"
         )

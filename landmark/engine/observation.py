@@ -54,7 +54,7 @@ class WandbRun:
             reason = str(error).rstrip(". ")
             raise UserError(
                 f"Weights & Biases: {reason}; WANDB_MODE=offline needs no account; the run is "
-                "prepared: --resume begins it"
+                "prepared: start it with --resume"
             ) from None
         # By a metric of our own, since a resumed training may go back to an earlier step.
         self.run.define_metric("*", step_metric="step")

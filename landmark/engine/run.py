@@ -72,9 +72,7 @@ class Run:
     def open(cls, folder: Path) -> "Run":
         """An existing run; anything else is the user's mistake."""
         if not folder.exists():
-            raise UserError(
-                f"{folder}: there is no such run; `landmark runs` lists those there are"
-            )
+            raise UserError(f"{folder}: there is no such run; `landmark runs` lists the runs")
         if not (folder / RECIPE).is_file():
             raise UserError(f"{folder}: is not a run: it has no {RECIPE}")
         return cls(folder)
@@ -122,7 +120,7 @@ class Run:
         except OSError as error:
             raise UserError(
                 f"{self.folder / LOCK}: cannot be locked ({error.strerror}): "
-                "--run names a folder on a disk that has locks"
+                "--run names a folder on a disk that supports locks"
             ) from None
         for folder in (self.folder, self.checkpoints):
             try:
@@ -219,7 +217,7 @@ class Run:
         name = content.partition(b" ")[0].decode("ascii", "replace")
         if content != _pointer_line(pointer, name):
             raise DamagedError(
-                f"{path}: damaged: name a checkpoint by its step; training mends it (--resume)"
+                f"{path}: damaged: name a checkpoint by its step; training repairs it (--resume)"
             )
         return self.checkpoints / name
 

@@ -188,7 +188,7 @@ class Session:
         average = self.trainer.average
         if average and self.trainer.validates:
             most = f"at most {1 / (1 - average.decay):,.0f} updates"
-            text = f"validations are of the moving average of the last tenth, {most}"
+            text = f"validation uses a moving average of the weights: the last tenth, {most}"
             self.report({"kind": "note", "text": text})
 
     def _due(self, state: TrainingState) -> bool:
@@ -260,10 +260,14 @@ class Session:
                 self._stand_at(folder, content)
                 return
             damage = damage or f"{folder}: another process cannot read it"
-            self.report({"kind": "note", "text": f"{damage}; trying the one before"})
+            self.report({"kind": "note", "text": f"{damage}; trying the previous checkpoint"})
         if steps:
-            raise UserError(f"{self.run.folder}: no checkpoint is undamaged: train again elsewhere")
-        self.report({"kind": "note", "text": "there is no checkpoint yet: training begins anew"})
+            raise UserError(
+                f"{self.run.folder}: all checkpoints are damaged: train again in another folder"
+            )
+        self.report(
+            {"kind": "note", "text": "there is no checkpoint yet: training starts from scratch"}
+        )
         self._rewind()
 
     def _read(self, folder: Path) -> Content:
@@ -324,7 +328,7 @@ def _dead_workers() -> Iterator[None]:
             raise
         raise TrainingError(
             f"{str(error).splitlines()[0].rstrip('. ')} (out of memory?): "
-            "--resume goes on from the last checkpoint"
+            "continue from the last checkpoint with --resume"
         ) from None
 
 

@@ -13,7 +13,7 @@ from landmark.core.runtime import Precision
 
 @settings
 class TrainerConfig:
-    """How long, how often, how carefully."""
+    """Training loop: length, precision, validation, checkpoints, averaging."""
 
     max_steps: Annotated[int, Field(ge=1)] = 100_000
     """Maximum number of training steps (updates)."""
@@ -82,7 +82,7 @@ def resolve_epochs(config: TrainerConfig, batches: int | None) -> TrainerConfig:
     if batches is None:
         raise UserError(
             "trainer.epochs: this task makes its data while it trains, and has no passes over it: "
-            "leave it out and set trainer.max_steps"
+            "omit it and set trainer.max_steps"
         )
     steps = math.ceil(config.epochs * batches)
     return dataclasses.replace(config, max_steps=min(config.max_steps, steps))

@@ -1,4 +1,4 @@
-"""What feeds a trainer: a data set with a finite plan, or batches that come of the training itself.
+"""Data sources of a trainer: a finite data set, or batches generated during training.
 
 `landmark.data.loader.Loader` is one kind. A replay buffer that the players fill, or games that they
 play against themselves, are others.

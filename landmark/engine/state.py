@@ -1,4 +1,4 @@
-"""How far a training is: what the next step, the log and a resumed run need to know."""
+"""The training state: what the next step, the log and a resumed run need."""
 
 import math
 from dataclasses import asdict, dataclass, field

@@ -50,7 +50,7 @@ class Trainer:
         self.stopping: Callable[[], object] = lambda: False
         if not self.validates and any(one.plateau for one in self.optimizers.values()):
             raise UserError(
-                "schedule.name=plateau goes by validations, and this training has none: take cosine"
+                "schedule.name=plateau needs validations, and this training has none: use cosine"
             )
 
     def fit(self) -> Generator[TrainingState, None, None]:

@@ -1,4 +1,4 @@
-"""Figures of what happens inside: one file a figure, read by the command line and the explorer."""
+"""Figures, one file each."""
 
 from landmark.core.registry import Registry
 from landmark.tasks.card import CARDS, FigureEntry
@@ -14,57 +14,57 @@ def register_figure(name: str, help_text: str, module: str) -> FigureEntry:
 _FIGURES = (
     (
         "attention",
-        "Draw the attention of a GPT or a BERT over a text: one head, a layer, or all of them.",
+        "Plot the attention of a GPT or BERT over a text: one head, a layer, or all.",
         "landmark.figures.attention",
     ),
     (
         "next",
-        "Print what a model would say next at each place of a text, and how it took what came.",
+        "Print the predicted next tokens and the surprisal at each position of a text.",
         "landmark.figures.next",
     ),
     (
         "losses",
-        "Draw the training and validation losses of runs by step, tokens or minutes.",
+        "Plot training and validation losses of runs by step, tokens or minutes.",
         "landmark.figures.losses",
     ),
     (
         "neighbours",
-        "Draw the nearest entries of a model's vocabulary around words, by their embeddings.",
+        "Plot the nearest neighbours of words by their embeddings.",
         "landmark.figures.neighbours",
     ),
     (
         "scaling",
-        "Draw loss against parameters and tokens, with the power laws that fit them best.",
+        "Plot loss against parameters and tokens, with fitted power laws (scaling laws).",
         "landmark.figures.scaling",
     ),
     (
         "gradients",
-        "Draw how far back the loss of a last token reaches: RNN, LSTM, GRU and Transformer.",
+        "Plot vanishing gradients over time: RNN, LSTM, GRU and Transformer.",
         "landmark.figures.recurrent.gradients",
     ),
     (
         "gates",
-        "Draw the gates of a language model while it reads a text.",
+        "Plot the gates of an LSTM or GRU language model while it reads a text.",
         "landmark.figures.recurrent.gates",
     ),
     (
         "cells",
-        "Search for units that track quotes, brackets, indentation or the position in the line.",
+        "Find hidden units that track quotes, brackets, indentation or the position in the line.",
         "landmark.figures.recurrent.cells",
     ),
     (
         "alignments",
-        "Draw where each run looks while it translates a sentence; print error rates if known.",
+        "Plot the attention of translation models on one sentence, with alignment error rates.",
         "landmark.figures.translation.alignments",
     ),
     (
         "exposure",
-        "Draw how often the next token is right after the right words, and after a run's own.",
+        "Plot exposure bias: next-token accuracy after reference words and after the model's own.",
         "landmark.figures.translation.exposure",
     ),
     (
         "sizes",
-        "Draw how good translators are against how many parameters they have, network by network.",
+        "Plot BLEU against the number of parameters of translation models.",
         "landmark.figures.translation.sizes",
     ),
 )
@@ -81,21 +81,21 @@ def every_figure() -> dict[str, FigureEntry]:
 
 
 _IMAGES = {
-    "kernels": "Draw the kernels of a convolution as small pictures, as AlexNet's figure 3.",
-    "filters": "Draw an image under the lecture's hand-made kernels: identity, edge, blur, …",
-    "maps": "Draw the feature maps that a network makes of an image, of one layer or of many.",
-    "receptive": "Draw how many pixels the units of each layer see, by arithmetic and gradients.",
-    "saliency": "Draw which places of an image speak for a class (Grad-CAM).",
-    "occlusion": "Draw how much less probable a class is when a part of the image is covered.",
-    "patches": "Draw where a Vision Transformer looks: the heads of a layer, the flow through all.",
-    "positions": "Draw how alike the positions of a Vision Transformer are: a square a patch.",
+    "kernels": "Plot the kernels of a convolution, as in AlexNet's figure 3.",
+    "filters": "Plot an image filtered by hand-made kernels: identity, edge, blur, …",
+    "maps": "Plot the feature maps of an image, of one layer or many.",
+    "receptive": "Plot the receptive field of each layer, theoretical and effective.",
+    "saliency": "Plot Grad-CAM: where an image shows evidence for a class.",
+    "occlusion": "Plot occlusion sensitivity: class probability with a patch covered.",
+    "patches": "Plot a Vision Transformer's attention: the heads of a layer, attention rollout.",
+    "positions": "Plot the similarity of a Vision Transformer's position embeddings.",
 }
 _DESCENT = {
-    "paths": "Draw the paths that optimisers take on surfaces.",
-    "rates": "Draw one optimiser with a learning rate that is too small, right and too large.",
-    "momentum": "Draw gradient descent against momentum in a ravine, as lectures do.",
-    "bias": "Train a small network by Adam with and without bias correction, and draw its losses.",
-    "updates": "Draw how far each layer moves at each step of a real training.",
+    "paths": "Plot the paths of optimizers on test surfaces.",
+    "rates": "Plot an optimizer with a learning rate that is too small, right and too large.",
+    "momentum": "Plot gradient descent with and without momentum in a ravine.",
+    "bias": "Plot Adam's losses with and without bias correction on a small network.",
+    "updates": "Plot the size of each layer's updates at each training step.",
 }
 for _folder, _figures in (("images", _IMAGES), ("descent", _DESCENT)):
     for _name, _help in _figures.items():

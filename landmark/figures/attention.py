@@ -1,4 +1,4 @@
-"""Where the heads of a GPT or a BERT look: heat maps, one token's view as bars, or a page."""
+"""Attention heads of a GPT or BERT: heat maps, bars for one token, or an interactive page."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

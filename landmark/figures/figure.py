@@ -1,4 +1,4 @@
-"""How every figure is checked, computed, drawn and saved.
+"""What all figures share: checking, computing, plotting, saving.
 
 A figure is a module with
 - `Options`: a settings class; arguments are marked `Positional`, `output` is the file (None where

@@ -64,9 +64,9 @@ def compute(options: Options, report: Report) -> Losses:
     for name, kinds in curves.items():
         points = [p for kind in kinds.values() for curve in kind.values() for p in curve]
         if not points:
-            raise UserError(f"{name}: its log has no loss yet: wait until it has trained some")
+            raise UserError(f"{name}: its log has no loss yet: train it first")
         if not any(options.by in point for point in points):
-            raise UserError(f"{name}: its log does not tell {options.by}: choose another --by")
+            raise UserError(f"{name}: its log does not contain {options.by}: choose another --by")
     return Losses(options.by, curves, options.log)
 
 

@@ -1,4 +1,4 @@
-"""What a language model predicts next at each place of a text, and how it took what came."""
+"""Predicted next tokens and surprisal at each position of a text."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -108,7 +108,8 @@ def compute(options: Options, report: Report) -> NextTokenPredictions:
     reader = open_reader(options.run, options.checkpoint, options.device)
     if reader.architecture == "bert":
         raise UserError(
-            f"{options.run}: a BERT fills gaps, it says nothing next: see `landmark fill`"
+            f"{options.run}: a BERT fills in masks and does not predict the next token: "
+            "see `landmark fill`"
         )
     reading = reader.read(options.text)
     if options.top > len(reader.tokenizer):
@@ -139,7 +140,7 @@ def draw(record: NextTokenPredictions) -> "Figure":
     rows = record.rows
     if len(rows) > LONGEST:
         raise UserError(
-            f"the text has {len(rows):,} places: a picture shows {LONGEST} at the most: give a "
+            f"the text has {len(rows):,} places: the figure's limit is {LONGEST}: give a "
             "shorter one, or write a page (.html)"
         )
     top = len(rows[0].expected)

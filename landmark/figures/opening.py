@@ -1,4 +1,4 @@
-"""How figures open runs: refused before weights are loaded if they are of another task."""
+"""Opening runs for figures; a run of another task is refused before its weights are loaded."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""How the loss of GPTs falls with their size and their training, and the power laws that fit.
+"""Scaling laws: loss against parameters and tokens, with fitted power laws.
 
 Kaplan et al. 2020, arXiv 2001.08361. Size is the number of parameters without those of tokens and
 positions, as there. The law of size is fitted where all runs have seen as many tokens; the law of
@@ -41,7 +41,7 @@ class Options:
 
 @dataclass(frozen=True)
 class SizedRun:
-    """A run of a ladder of sizes."""
+    """A run of one model size."""
 
     name: str
     parameters: int
@@ -106,7 +106,7 @@ def read_ladder(runs: Mapping[str, Path]) -> list[SizedRun]:
     configs: dict[str, Any] = {name: load_config(run) for name, run in opened.items()}
     for name, config in configs.items():
         if getattr(config.model, "architecture", None) != "gpt":
-            raise UserError(f"{runs[name]}: is no GPT: scaling compares runs of GPTs")
+            raise UserError(f"{runs[name]}: is not a GPT: scaling compares runs of GPTs")
     _check_alike(configs)
     rungs = [_read(name, run, configs[name]) for name, run in opened.items()]
     return sorted(rungs, key=lambda rung: rung.parameters)
@@ -124,7 +124,9 @@ def _check_alike(configs: Mapping[str, Any]) -> None:
         }
         for other in others:
             if values[other] != values[first]:
-                raise UserError(f"{other}: has another {key} than {first}: losses do not compare")
+                raise UserError(
+                    f"{other}: has another {key} than {first}: the losses cannot be compared"
+                )
 
 
 def _read(name: str, run: "Run", config: Any) -> SizedRun:

@@ -126,7 +126,7 @@ class Reader:
     def find(self, word: str) -> list[int]:
         """A word's entries as they stand within a text: subwords have the space before it."""
         if not word.strip() or not is_valid(word):
-            raise UserError(f"{word!r}: is no word")
+            raise UserError(f"{word!r}: is not a word")
         if isinstance(self.tokenizer, CharacterTokenizer | WordPieceTokenizer):
             try:
                 (numbers,) = self.tokenizer.encode([word])
@@ -135,7 +135,7 @@ class Reader:
         else:
             (numbers,) = self.tokenizer.encode([f" {word}"])
         if isinstance(self.tokenizer, WordPieceTokenizer) and self.tokenizer.unknown in numbers:
-            raise UserError(f"{word!r}: the vocabulary has no pieces to make it of")
+            raise UserError(f"{word!r}: the vocabulary has no pieces for it")
         return numbers
 
 

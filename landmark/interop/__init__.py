@@ -1,1 +1,1 @@
-"""Models out to other libraries' formats, and in from them: CTranslate2, ONNX, Hugging Face."""
+"""Import and export of other libraries' formats: CTranslate2, ONNX, Hugging Face."""

@@ -54,14 +54,14 @@ def refuse_foreign(folder: Path) -> None:
     if not os.path.lexists(folder):
         return
     if not folder.is_dir():
-        raise UserError(f"{folder}: is a file: name another place by --output")
+        raise UserError(f"{folder}: is a file: name another folder with --output")
     if not any(folder.iterdir()):
         return
     with suppress(DamagedError):
         if _manifest(folder).get("kind") == _KIND:
             return
     raise UserError(
-        f"{folder}: holds something that is not an export: name another folder by --output"
+        f"{folder}: contains something other than an export: name another folder with --output"
     )
 
 

@@ -1,4 +1,4 @@
-"""Which of our networks a file of weights is for, and its tensors under our names.
+"""Recognise the network of a weights file, and map its tensors to our names.
 
 A network is recognised by what its tensors are called and by their shapes: each of ours is built
 without numbers, its tensors take the names they have in the other library, and the two lists must
@@ -46,7 +46,7 @@ class Family:
     """Name of the first convolution there."""
     head: str
     """Name of the classifier layer there."""
-    scaled: int = 256
+    resize: int = 256
     """Pixels of an image's shorter side before the centre crop."""
     colours: tuple[Colours, Colours] = IMAGENET
     """Mean and standard deviation for normalisation."""

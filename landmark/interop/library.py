@@ -1,4 +1,4 @@
-"""Libraries that only deployment needs: imported when asked for, and missed in one line."""
+"""Optional libraries for deployment: imported on use, with a clear error if missing."""
 
 import importlib
 from types import ModuleType

@@ -146,7 +146,7 @@ def save_onnx(model: Translator, folder: Path) -> None:
     config = model.config
     if config.unsaid:
         raise UserError(
-            "ONNX: a model with tokens that are never said (unsaid) has no export to it"
+            "ONNX: a model with tokens that are never generated (unsaid) cannot be exported"
         )
     source = torch.zeros((2, 5), dtype=torch.int64)
     visible = torch.ones((2, 5), dtype=torch.bool)

@@ -101,7 +101,7 @@ def _library_layers(model: Seq2seq) -> nn.Module:
     config, cells = model.config, [c for c in model.encoder.cells if isinstance(c, Cell)]
     if config.cell not in _LIBRARY:
         raise UserError(
-            f"a {config.cell} network has no ONNX export: of the cells {', '.join(_LIBRARY)} have"
+            f"a {config.cell} network has no ONNX export: only {', '.join(_LIBRARY)} have"
         )
     options = {"nonlinearity": "relu"} if config.cell == "rnn-relu" else {}
     layers: nn.Module = _LIBRARY[config.cell](

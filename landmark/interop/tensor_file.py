@@ -53,7 +53,7 @@ def read_safetensors(path: Path) -> dict[str, Tensor]:
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
     except (SafetensorError, ValueError, KeyError) as error:
-        raise DamagedError(f"{path}: damaged, or no safetensors file: {error}") from None
+        raise DamagedError(f"{path}: damaged, or not a safetensors file: {error}") from None
 
 
 def read_pickle(path: Path) -> dict[str, Tensor]:
@@ -63,7 +63,7 @@ def read_pickle(path: Path) -> dict[str, Tensor]:
 
 def _plain(held: Any, path: Path) -> dict[str, Tensor]:
     if not isinstance(held, Mapping) or not all(isinstance(t, Tensor) for t in held.values()):
-        raise UserError(f"{path}: is not plain weights: it holds something beside tensors")
+        raise UserError(f"{path}: is not plain weights: it contains more than tensors")
     return {str(name): tensor for name, tensor in held.items()}
 
 
@@ -81,4 +81,4 @@ def _unpickle(path: Path) -> Any:
         ) from None
     except Exception as error:  # noise may make the unpickler stumble in any way
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise DamagedError(f"{path}: damaged, or no file of PyTorch: {reason}") from None
+        raise DamagedError(f"{path}: damaged, or not a PyTorch file: {reason}") from None

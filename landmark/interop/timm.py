@@ -116,7 +116,7 @@ FAMILIES = (
         _inception_v4_names,
         "features.0.conv",
         "last_linear",
-        scaled=INCEPTION_SCALED,
+        resize=INCEPTION_SCALED,
         colours=HALVES,
     ),
     Family(
@@ -124,7 +124,7 @@ FAMILIES = (
         _inception_resnet_names,
         "conv2d_1a.conv",
         "classif",
-        scaled=INCEPTION_SCALED,
+        resize=INCEPTION_SCALED,
         colours=HALVES,
     ),
     Family(RESNETS, resnet_names, "conv1", "fc"),
@@ -133,7 +133,7 @@ FAMILIES = (
         _vit_names,
         "patch_embed.proj",
         "head",
-        scaled=249,  # its middle 224 are 0.9 of it
+        resize=249,  # its middle 224 are 0.9 of it
         colours=HALVES,
         adapt=fit_grid("pos_embed"),
     ),

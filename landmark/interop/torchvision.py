@@ -246,7 +246,7 @@ def inception_v3_family() -> Family:
         inception_v3_names,
         "Conv2d_1a_3x3.conv",
         "fc",
-        scaled=INCEPTION_SCALED,
+        resize=INCEPTION_SCALED,
         colours=HALVES,
         adapt=with_auxiliary("AuxLogits.fc"),
     )

@@ -1,4 +1,4 @@
-"""Keys and values of the tokens said so far, allocated once and filled step by step."""
+"""The key-value cache of incremental decoding, allocated once and filled step by step."""
 
 import math
 from functools import cached_property
@@ -92,7 +92,7 @@ class KeyValueCache:
 
 
 class GapMask:
-    """Hides the gap between a shorter text and the tokens that go on from it; for all layers."""
+    """Masks the gap between a shorter text and the tokens generated after it; for all layers."""
 
     def __init__(self, lengths: Tensor, longest: int, max_length: int, like: Tensor) -> None:
         place = torch.arange(max_length, device=lengths.device)

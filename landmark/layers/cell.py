@@ -1,4 +1,4 @@
-"""Recurrent cells written out: what happens to the state of a network at one step of time.
+"""Recurrent cells, written out: one time step of RNN, LSTM and GRU.
 
 RNN: Elman 1990. LSTM: Hochreiter & Schmidhuber 1997, with the forget gate of Gers, Schmidhuber &
 Cummins 2000; peepholes: Gers & Schmidhuber 2000. GRU: Cho et al. 2014, arXiv 1406.1078.

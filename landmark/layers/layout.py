@@ -1,4 +1,4 @@
-"""How the weights of a trained model lie in memory, for writing with it on a CPU.
+"""Memory layout of the weights for fast generation on a CPU.
 
 Tokens are written one at a time, so a product has as many rows as texts, and most of its time goes
 into reading the matrix. Which kernel reads fastest depends on the layout: one row is multiplied

@@ -1,4 +1,4 @@
-"""Sequences of unequal length laid end to end, so that no layer computes on padding.
+"""Packed sequences: concatenated without padding, so that no layer computes on padding.
 
 Linear layers, norms and losses work on packed tokens (N, D), N being the true number of tokens.
 Only attention needs the padded grid (B, T, D), and goes there and back through a Packing.

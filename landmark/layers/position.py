@@ -1,4 +1,4 @@
-"""Where a token stands: the paper's sinusoids, or a learned vector a position."""
+"""Position embeddings: the paper's sinusoids, or learned."""
 
 import math
 

@@ -1,1 +1,1 @@
-"""How good it is: scores of translations."""
+"""Metrics."""

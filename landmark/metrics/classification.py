@@ -1,4 +1,4 @@
-"""How well classes are told apart: top-k accuracy, precision and recall by class, the confusions.
+"""Classification metrics: top-k accuracy, precision and recall per class, confusion matrix.
 
 Intervals of 95 % are Wilson's (1927), which hold near 0 and 1 too, where bootstrapping few errors
 does not.

@@ -1,4 +1,4 @@
-"""How far samples are from a known distribution: the Jensen-Shannon divergence of histograms.
+"""Jensen-Shannon divergence between samples and a known distribution, by histograms.
 
 Lin 1991, "Divergence measures based on the Shannon entropy". In nats: 0 for the same distribution,
 log 2 for two that never overlap.

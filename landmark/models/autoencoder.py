@@ -21,7 +21,7 @@ Size = Annotated[int, Field(ge=1)]
 
 @settings
 class AutoencoderConfig:
-    """The shape of an autoencoder."""
+    """Configuration of an autoencoder."""
 
     channels: Size = 1
     """Image channels: 3 for colour, 1 for greyscale."""

@@ -17,7 +17,7 @@ from landmark.core.configuration import settings
 
 @settings
 class BagOfWordsConfig:
-    """The shape of the regression."""
+    """Configuration of the logistic regression."""
 
     vocab_size: Annotated[int, Field(ge=1)] = 10_000
     """Vocabulary size: the most frequent words."""

@@ -24,7 +24,7 @@ Share = Annotated[float, Field(ge=0, lt=1)]
 
 @settings
 class DenseConfig(ImageNetworkConfig):
-    """The shape of a dense network."""
+    """Configuration of a dense network."""
 
     architecture: Literal["dense"] = "dense"
     """Network architecture."""

@@ -1,4 +1,4 @@
-"""What every network that names what is in an image has in common."""
+"""What all image classifiers have in common."""
 
 from abc import abstractmethod
 from typing import Annotated, ClassVar
@@ -11,7 +11,7 @@ from landmark.core.configuration import settings
 
 @settings
 class ImageNetworkConfig:
-    """What goes in and what comes out; each network's configuration adds its own shape."""
+    """Input and output of an image classifier; each network's configuration adds its own."""
 
     classes: Annotated[int, Field(ge=2)] = 1000
     """Number of classes."""

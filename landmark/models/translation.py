@@ -1,4 +1,4 @@
-"""What objectives, searches and probes ask of an encoder-decoder, whatever is inside."""
+"""The interface of encoder-decoder models for objectives, decoding and analysis."""
 
 from abc import ABC, abstractmethod
 from typing import Any, Literal

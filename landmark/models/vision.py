@@ -1,4 +1,4 @@
-"""Every network that names what is in an image: one type of configuration, one builder."""
+"""Every image classifier: one type of configuration, one builder."""
 
 import torch
 

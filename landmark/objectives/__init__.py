@@ -1,1 +1,1 @@
-"""How models learn: each objective turns a batch into one or more players' turns."""
+"""Training objectives: each turns a batch into one or more players' losses."""

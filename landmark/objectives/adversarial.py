@@ -1,4 +1,4 @@
-"""Two players: a discriminator tells real from made, a generator learns to be taken for real.
+"""The GAN objective: a discriminator and a generator trained against each other.
 
 Goodfellow et al. 2014, "Generative Adversarial Nets", arXiv 1406.2661, with the generator's
 non-saturating loss of its section 3: maximise log D(G(z)).

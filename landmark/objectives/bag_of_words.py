@@ -1,4 +1,4 @@
-"""Naming the kind of a text by its words: cross-entropy."""
+"""Bag-of-words classification: cross-entropy."""
 
 from collections.abc import Iterator, Mapping
 

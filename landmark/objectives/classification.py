@@ -1,4 +1,4 @@
-"""Naming what is in an image: cross-entropy, of one class or of the two that were mixed.
+"""Image classification: cross-entropy with one class, or the two classes of a mixed image.
 
 Label smoothing: Szegedy et al. 2016, arXiv 1512.00567. Mixed images (Zhang et al. 2018, arXiv
 1710.09412) count for both classes by their shares. Auxiliary heads (Szegedy et al. 2015, arXiv
@@ -23,7 +23,7 @@ from landmark.models.image import ImageNetwork
 
 @settings
 class ClassificationConfig:
-    """What is learnt."""
+    """Training objective."""
 
     label_smoothing: Annotated[float, Field(ge=0, lt=1)] = 0.0
     """Label smoothing factor."""

@@ -1,4 +1,4 @@
-"""Guess hidden tokens and, if that is asked for, whether a text's second segment follows its first.
+"""Masked language modelling, and optionally next-sentence prediction.
 
 Devlin et al. 2019, arXiv 1810.04805, section 3.1. The paper's loss is the mean over hidden tokens
 plus the mean over texts. Here a text counts as often in the second as it has hidden tokens, so that

@@ -17,7 +17,7 @@ from landmark.models.translation import TranslationModel
 
 @settings
 class TranslationConfig:
-    """What the model is trained for."""
+    """Training objective."""
 
     label_smoothing: Annotated[float, Field(ge=0, lt=1)] = 0.1
     """Label smoothing factor (paper: 0.1)."""

@@ -34,7 +34,7 @@ LONGEST_ANSWER = 30
 
 @settings
 class UnderstandingConfig:
-    """What is learnt."""
+    """Training objective."""
 
     auxiliary: Annotated[float, Field(ge=0)] = 0.0
     """Weight of an auxiliary language modelling loss (GPT's lambda); language models only."""

@@ -1,4 +1,4 @@
-"""The lower bound on an image's log-likelihood, which a variational autoencoder raises.
+"""The evidence lower bound (ELBO) of a variational autoencoder.
 
 Kingma and Welling 2013, arXiv 1312.6114, equation 10, with one code drawn for each image.
 """

@@ -1,1 +1,1 @@
-"""How weights move: optimisers, learning-rate schedules, averaging."""
+"""Optimizers, learning rate schedules and weight averaging."""

@@ -50,7 +50,7 @@ _PUBLISHED_DECAY = {"rmsprop": 0.9, "adadelta": 0.95}
 
 @settings
 class OptimizerConfig:
-    """How gradients become steps."""
+    """Optimizer and its hyperparameters."""
 
     name: MethodName = "adam"
     """Optimizer."""
@@ -199,7 +199,7 @@ class ScheduledOptimizer:
         for full_name, value in state.items():
             name, _, key = full_name.rpartition(".")
             if name not in by_name:
-                raise UserError(f"the saved optimiser has {name!r}, which this model has not")
+                raise UserError(f"the saved optimiser has {name!r}, which this model does not have")
             parameter = by_name[name]
             # Fused kernels want the step count beside the parameter too.
             value = lay_out(value.to(parameter.device).clone(), parameter)

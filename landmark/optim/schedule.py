@@ -16,7 +16,7 @@ from landmark.core.errors import UserError
 
 @settings
 class ScheduleConfig:
-    """How the learning rate goes."""
+    """Learning rate schedule."""
 
     name: Literal["noam", "inverse-sqrt", "cosine", "one-cycle", "step", "plateau", "constant"] = (
         "noam"

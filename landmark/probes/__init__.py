@@ -1,1 +1,1 @@
-"""What happens inside a model: attention, and the anatomy of its layers."""
+"""Analysis of models: attention, layers, gradients, optimizer paths."""

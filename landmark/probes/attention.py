@@ -1,4 +1,4 @@
-"""Where attention looks: weights collected from a model while it reads and writes."""
+"""Attention weights, collected while a model encodes and decodes."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

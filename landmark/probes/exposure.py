@@ -1,4 +1,4 @@
-"""Exposure bias: how much worse a model goes on from its own words than from the right ones.
+"""Exposure bias: how much worse a model continues its own output than the reference.
 
 In training every next token is asked for after a perfect beginning (teacher forcing); in use, a
 model goes on from what it has said itself. Accuracy here is the share of positions whose token is

@@ -1,4 +1,4 @@
-"""What the units of a recurrent network do while it reads: gates over time, and cells with a task.
+"""Units of a recurrent network over time: gates, and interpretable cells.
 
 Karpathy, Johnson & Fei-Fei 2015, "Visualizing and Understanding Recurrent Networks", arXiv
 1506.02078. They looked for cells that track a property of the text by eye; here the unit that

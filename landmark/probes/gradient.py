@@ -1,4 +1,4 @@
-"""How far back a loss reaches: gradients over time, and what makes them vanish or explode.
+"""Gradients over time, and what makes them vanish or explode.
 
 Hochreiter 1991, "Untersuchungen zu dynamischen neuronalen Netzen"; Bengio, Simard & Frasconi 1994;
 Pascanu, Mikolov & Bengio 2013, "On the difficulty of training recurrent neural networks",

@@ -1,4 +1,4 @@
-"""Attention heads over a text: between its words, and where each head looks in general."""
+"""Attention heads over a text: weights between words, and averages per head."""
 
 import re
 from collections.abc import Sequence

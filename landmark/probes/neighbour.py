@@ -1,4 +1,4 @@
-"""Which entries of a vocabulary lie near each other, and how that looks in the plane."""
+"""Nearest neighbours in an embedding, and their projection to the plane."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a language model would say next at each place of a text, and what really came."""
+"""A language model's predictions at each position of a text, and the actual tokens."""
 
 import math
 from dataclasses import dataclass

@@ -1,1 +1,1 @@
-"""Races: one problem trained by many methods under one protocol, and who was how fast."""
+"""Optimizer benchmarks: one problem trained with many optimizers under one protocol."""

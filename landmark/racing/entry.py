@@ -1,4 +1,4 @@
-"""Who takes part in a race on what: the races of the paper, any other recipe, a user's problem."""
+"""Entries of a race: the paper's problems, any other recipe, or a user's problem."""
 
 import dataclasses
 import json

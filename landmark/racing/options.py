@@ -15,7 +15,7 @@ class RaceOptions:
     recipe: Annotated[str | None, Positional("RECIPE")] = None
     """race-logistic, race-mlp, … (`landmark list`), or any other recipe."""
     overrides: Annotated[tuple[str, ...], Positional("OVERRIDES")] = ()
-    """Settings to change, as model.dropout=0.2."""
+    """Settings to override, as model.dropout=0.2."""
     problem: str | None = None
     """Your own problem, as my_module:factory; see docs/race.md."""
     methods: str | None = None

@@ -1,4 +1,4 @@
-"""Holding a race: rates are searched, seeds repeated, results kept; an interrupted one goes on.
+"""Running a race: learning rate search, repeated seeds, results; an interrupted race resumes.
 
 races/NAME/
   entry.json        which race this is
@@ -90,7 +90,7 @@ def default_folder(entry: Entry) -> Path:
 def _check_rates(rates: Sequence[float] | None) -> None:
     for rate in rates or ():
         if not 0 < rate < math.inf:
-            raise UserError(f"a rate of {rate:g} is no rate: give numbers above 0")
+            raise UserError(f"a learning rate of {rate:g} is not valid: give numbers above 0")
 
 
 def _check_folder(place: Path, entry: Entry, resume: bool) -> None:
@@ -107,11 +107,13 @@ def _check_folder(place: Path, entry: Entry, resume: bool) -> None:
                 f"{place}: is a race of {before}, not of {entry.name}: --run names another folder"
             )
         if not resume:
-            raise UserError(f"{place}: exists: --resume goes on with it, --run names another")
+            raise UserError(
+                f"{place}: exists: continue with --resume, or name another folder with --run"
+            )
         return
     inside = {path.name for path in place.iterdir()} if place.is_dir() else set()
     if resume and not inside:
-        raise UserError(f"{place}: there is no such race: leave out --resume to begin one")
+        raise UserError(f"{place}: there is no such race: omit --resume to start one")
     if inside and not (LOCK in inside and inside <= {LOCK, PROBLEM}):  # a preparation broken off
         raise UserError(f"{place}: is neither empty nor a race: --run names another folder")
 

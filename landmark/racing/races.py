@@ -1,4 +1,4 @@
-"""The races: a problem each, how long it is run, and the methods that take part at which rates.
+"""The paper's races: problem, length, optimizers and learning rates.
 
 After section 6 of Kingma and Ba 2014, arXiv 1412.6980. What is not said of a method is its own
 default; what is not said of a problem is its recipe's.

@@ -1,4 +1,4 @@
-"""What a race has shown: each trial's end, each method's best rate, its median and band over seeds.
+"""Results of a race: each trial, each optimizer's best rate, its median and range over seeds.
 
 A training that diverged counts as an infinite loss from there on; in JSON that is null.
 """
@@ -170,13 +170,13 @@ def read_result(folder: Path) -> RaceResult:
     """The result of a race that has come to its end."""
     path = folder / RESULT
     if not path.is_file():
-        raise UserError(f"{folder}: has no {RESULT}: no race was held here to its end")
+        raise UserError(f"{folder}: has no {RESULT}: no finished race")
     try:
         record = json.loads(path.read_text())
         standings = [_standing(values) for values in record.pop("standings")]
         return RaceResult(**record, standings=standings)
     except (ValueError, TypeError, KeyError):
-        raise UserError(f"{path}: is damaged: `landmark race --resume` writes it again") from None
+        raise UserError(f"{path}: is damaged: `landmark race --resume` repairs it") from None
 
 
 def _standing(values: dict[str, Any]) -> OptimizerResult:
@@ -268,7 +268,7 @@ def _loss(record: Mapping[str, Any], trial: Trial) -> float:
     """The plain loss where it is logged, which compares with validation's."""
     loss = record.get("nll", record.get("loss"))
     if loss is None:
-        raise UserError(f"{trial.name}: logs no loss of its own to race by")
+        raise UserError(f"{trial.name}: logs no loss of its own to compare")
     return float(loss) if math.isfinite(loss) else math.inf
 
 

@@ -96,7 +96,7 @@ def _compare(old: RunConfig, new: RunConfig, place: str) -> None:
     for key in sorted(before.keys() | after.keys()):
         if before.get(key) != after.get(key):
             raise UserError(
-                f"{place}: was begun with {key}={before.get(key)}, not {after.get(key)}: "
+                f"{place}: was started with {key}={before.get(key)}, not {after.get(key)}: "
                 "--run names another folder"
             )
 

@@ -79,7 +79,7 @@ class UserProblem:
         """The loss of an update, which must be one number with a way to the parameters."""
         loss = _call(f"{self.name}: loss({step})", self.made.loss, step)
         if not isinstance(loss, Tensor):
-            raise UserError(f"{self.name}: loss({step}) is no tensor but {_kind(loss)}")
+            raise UserError(f"{self.name}: loss({step}) is not a tensor but {_kind(loss)}")
         if loss.dim():
             raise UserError(
                 f"{self.name}: loss({step}) is not a scalar: its shape is {tuple(loss.shape)}; "
@@ -101,14 +101,14 @@ class UserProblem:
         try:
             return float(value)
         except (TypeError, ValueError, RuntimeError):
-            raise UserError(f"{self.name}: validate() is no number but {_kind(value)}") from None
+            raise UserError(f"{self.name}: validate() is not a number but {_kind(value)}") from None
 
 
 def load_problem(name: str, seed: int) -> UserProblem:
     """Import the factory and call it."""
     module_name, _, function = name.partition(":")
     if not module_name or not function:
-        raise UserError(f"{name!r} names no problem: write module:factory, as my_module:build")
+        raise UserError(f"{name!r} is not a problem: write module:factory, as my_module:build")
     if (here := str(Path.cwd())) not in sys.path:
         sys.path.insert(0, here)  # a console script does not look into the current folder
     try:

@@ -1,4 +1,4 @@
-"""The worker pool of a race: processes that run its trials side by side, each on as many threads.
+"""The worker pool of a race: processes that run its trials in parallel.
 
 They stand in groups of their own, so that Ctrl-C reaches the race alone, which then tells them: a
 trial under way saves itself and can be gone on with. If the race is killed, they end as well.
@@ -98,7 +98,7 @@ class _WorkerPool:
             fault = connection.recv()
         except (EOFError, OSError):
             raise TrainingError(
-                f"{trial.name}: its process has ended (out of memory?): --resume goes on"
+                f"{trial.name}: its process ended (out of memory?): continue with --resume"
             ) from None
         if fault is not None:
             raise fault

@@ -1,4 +1,4 @@
-"""One room a task. This is the only file that names them."""
+"""The tasks, one folder each. This is the only file that names them."""
 
 from importlib import import_module
 

@@ -1,4 +1,4 @@
-"""How most trainings are put together: an optimiser a player, and one model on one data set."""
+"""Assembly of a training: one optimizer per player, one model on one data set."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -24,9 +24,7 @@ def optimizers_for(
     for key, named in (("optimizers", config.optimizers), ("schedules", config.schedules)):
         for player in named:
             if player not in players:
-                raise UserError(
-                    f"{key}.{player}: there is no such player: choose from {', '.join(players)}"
-                )
+                raise UserError(f"{key}.{player}: unknown player: choose from {', '.join(players)}")
     hidden_size = getattr(getattr(config, "model", None), "hidden_size", None)
     built = {}
     for player, module in players.items():

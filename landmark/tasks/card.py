@@ -172,7 +172,7 @@ class OpenOptions:
 
 @settings
 class PrecisionOptions(OpenOptions):
-    """How a run is opened whose network can compute in lower precision."""
+    """Options for opening a run that can compute in lower precision."""
 
     precision: Literal["fp32", "bf16", "fp16"] | None = None
     """Precision of matrix products; default: fp32 (a language model's evaluate: as trained)."""
@@ -235,7 +235,7 @@ class Card:
 
 @settings
 class ExportOptions:
-    """What every export has."""
+    """Options of every export."""
 
     checkpoint: str | None = None
     """averaged, best, latest or a step; default: the best, or the average if it validates as well.
@@ -246,7 +246,7 @@ class ExportOptions:
 
 @settings
 class HuggingFaceExportOptions(ExportOptions):
-    """What an export for Hugging Face takes."""
+    """Options of an export for Hugging Face."""
 
     evaluation: tuple[Path, ...] = ()
     """Output of `landmark evaluate --json` for this run, to put into the model card. Repeatable."""

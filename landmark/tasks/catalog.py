@@ -1,4 +1,4 @@
-"""What there is: systems with their networks, and recipes, each by its exact name."""
+"""The catalog of systems, networks and recipes, by exact name."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -167,7 +167,7 @@ def _read_evaluation(path: Path, checkpoint: Path) -> list[dict[str, Any]]:
         except ValueError:
             record = None
         if not isinstance(record, dict):
-            raise UserError(f"{path}:{number}: is no line of `landmark evaluate --json`")
+            raise UserError(f"{path}:{number}: is not a line of `landmark evaluate --json`")
         if record.get("checkpoint") != checkpoint.name:
             raise UserError(
                 f"{path}:{number}: is of checkpoint {record.get('checkpoint')}, but "

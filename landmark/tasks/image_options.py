@@ -8,7 +8,7 @@ from landmark.core.configuration import settings
 
 @settings
 class ImageDataOptions:
-    """Images of one's own to train on."""
+    """Your own images to train on."""
 
     data: Path | None = None
     """Your images: a folder (.zip, .tar) with one subfolder per class, or idx files."""

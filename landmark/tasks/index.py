@@ -1,4 +1,4 @@
-"""What there is, without torch: `landmark list`, names in mistakes, shell completion.
+"""The index of systems and recipes, readable without torch: for lists, suggestions, completion.
 
 Importing the recipes takes torch, and torch two seconds. index.json lists what they register;
 `python -m landmark.tasks.index` writes it, and a test fails where it is out of date. Tasks that it
@@ -145,7 +145,7 @@ def check_recipe(name: str) -> None:
     if (path / "recipe.yaml").is_file():
         raise UserError(
             f"{name}: is a run, not a recipe: `landmark train {path / 'recipe.yaml'} --run {name} "
-            f"--resume` goes on with it; with another --run its recipe is trained anew"
+            f"--resume` goes on with it; with another --run its recipe is trained from scratch"
         )
     if path.exists():
         raise UserError(f"{name}: is a folder: name a recipe (landmark list) or a YAML file")

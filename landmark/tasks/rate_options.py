@@ -15,7 +15,7 @@ class RateFinderOptions:
     recipe: Annotated[str, Positional("RECIPE")]
     """Recipe name (`landmark list`) or YAML file."""
     overrides: Annotated[tuple[str, ...], Positional("OVERRIDES")] = ()
-    """Settings to change, as model.dropout=0.2."""
+    """Settings to override, as model.dropout=0.2."""
     lowest: Annotated[float, Field(gt=0)] = 1e-6
     """First learning rate."""
     highest: Annotated[float, Field(gt=0)] = 10.0

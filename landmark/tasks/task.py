@@ -20,7 +20,7 @@ from landmark.tasks.fine_tuning import Origin
 
 @settings
 class RunConfig:
-    """What every task's configuration has in common."""
+    """Settings that every task has."""
 
     task: str
     """Task of the run; fixed by the recipe."""

@@ -10,7 +10,7 @@ from landmark.core.configuration import settings
 
 @settings
 class TextDataOptions:
-    """Text of one's own to train on."""
+    """Your own text to train on."""
 
     text: tuple[Path, ...] = ()
     """Your text file (UTF-8, may be gzipped). Repeatable."""
@@ -34,7 +34,7 @@ class TextDataOptions:
 
 @settings
 class EmbedOptions:
-    """How vectors are made of texts."""
+    """Options of `landmark embed`."""
 
     words: bool = False
     """Print a vector for each word instead of each text."""

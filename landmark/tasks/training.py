@@ -170,11 +170,17 @@ def train(
         resuming = bool(distributed.max_over_ranks(exists, device))
         if resuming and resume is None:
             raise UserError(
-                f"{target.folder}: exists: --resume goes on with it, --run names another folder"
+                f"{target.folder}: exists: continue with --resume, or name another folder with "
+                "--run"
             )
         if not resuming and distributed.is_main():
             if resume:  # it ended before its run was prepared
-                report({"kind": "note", "text": f"{target.folder}: no run here yet: it begins"})
+                report(
+                    {
+                        "kind": "note",
+                        "text": f"{target.folder}: no run here yet: starting from scratch",
+                    }
+                )
             _prepare(config, target, report, named_settings(recipe, overrides))
         _wait_until_prepared(target)
         named = {override.partition("=")[0] for override in overrides}
@@ -346,7 +352,7 @@ def _compare_threads(run: Run, report: Report) -> None:
     begun = run.read_recipe().get("environment", {}).get("threads")
     now = torch.get_num_threads()
     if begun not in (None, now) and distributed.is_main():
-        text = f"warning: begun with {begun} threads, now {now}: results differ in their last bits"
+        text = f"warning: started with {begun} threads, now {now}: results differ in the last bits"
         report({"kind": "note", "text": text})
 
 

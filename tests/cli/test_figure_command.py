@@ -37,6 +37,6 @@ def test_warnings_and_mistakes_go_to_stderr(command, mistake, tiny_run, tmp_path
     words = ["--source", source, "--reference", reference, "--output", tmp_path / "e.png"]
     answer = command("figure", "exposure", tiny_run, *words)
     assert answer.code == 0
-    assert answer.err == f"{tiny_run.name}: left out 1 pairs too long for the model\n"
+    assert answer.err == f"{tiny_run.name}: skipped 1 pairs that are too long for the model\n"
     assert "--top" in mistake("figure", "next", tiny_run, TEXT, "--top", 0)
     assert "unknown command 'figure gate': did you mean gates" in mistake("figure", "gate")

@@ -20,7 +20,7 @@ def test_commands_stand_in_panels_that_begin_with_what_a_newcomer_needs(command)
     found = panels(command("--help").out)
     titles = list(found)[2:]
     assert titles[:2] == ["Start here", "Train and score"]
-    assert titles[-2:] == ["Look inside", "House-keeping"]
+    assert titles[-2:] == ["Look inside", "Manage"]
     assert [row.split()[0] for row in found["Start here"]] == ["demo", "list", "train"]
     for name, its in offers().items():
         title = "Train and score" if name == "evaluate" else its[0].card.panel
@@ -40,17 +40,17 @@ def test_each_command_is_said_in_whole_sentences(command):
 def test_options_stand_in_panels(command):
     found = panels(command("translate", "--help").out)
     assert [*found][1:] == [
-        "Arguments", "Input and output", "Options", "Search", "Sampling", "How the run is opened",
+        "Arguments", "Input and output", "Options", "Search", "Sampling", "Model and device",
     ]  # fmt: skip
     flags = {title: {row.split()[0] for row in rows} for title, rows in found.items() if rows}
     assert flags["Input and output"] >= {"--file", "--output", "--resume", "--json", "--attention"}
     assert flags["Sampling"] == {"--sample", "--temperature", "--top-k", "--top-p", "--seed"}
-    assert flags["How the run is opened"] >= {"--checkpoint", "--device", "--engine"}
+    assert flags["Model and device"] >= {"--checkpoint", "--device", "--engine"}
     assert "Usage: landmark translate [OPTIONS] RUN [TEXT]..." in command("translate", "--help").out
     own = panels(command("train", "--help").out)
     assert [*own][2].startswith("Options")  # before the many for data of one's own
     assert {"--source", "--target"} <= {
-        row.split()[0] for row in own["Sentence pairs of one's own to train on"]
+        row.split()[0] for row in own["Your own sentence pairs to train on"]
     }
 
 
@@ -80,9 +80,9 @@ def test_a_terminal_gets_boxes_with_the_same_words(command, monkeypatch):
         (["race"], "race needs a recipe, as race-logistic, or --problem my_module:factory"),
         (["figure"], "figure needs one of: attention, next, "),
         (["import"], "import needs one of: hf, torchvision, timm"),
-        (["data", "get"], "data get needs NAME, a data set, as multi30k: landmark data get "),
-        (["export", "runs/x"], "export needs --to, the format: "),
-        (["similar", "runs/x"], "similar needs IMAGE..., images, or folders: landmark similar "),
+        (["data", "get"], "data get needs NAME, data set name, as multi30k: landmark data get "),
+        (["export", "runs/x"], "export needs --to, format: "),
+        (["similar", "runs/x"], "similar needs IMAGE..., image files or folders: landmark "),
         (["evaluat"], "unknown command 'evaluat': did you mean evaluate?"),
         (["nonsense"], "unknown command 'nonsense': `landmark --help` lists them"),
         (["resnet-50"], "unknown command 'resnet-50': did you mean `landmark show resnet-50`?"),

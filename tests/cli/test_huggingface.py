@@ -93,7 +93,7 @@ def test_mistakes_are_answered_in_one_line(mistake, gpt2, marian, command, tmp_p
     monkeypatch.setattr("landmark.interop.huggingface.download.ATTEMPTS", 1)
     assert "there is no such folder" in mistake("import", "hf", tmp_path / "none", "--run", run)
     assert "neither a folder nor" in mistake("import", "hf", "what is this", "--run", run)
-    assert "look at the connection" in mistake("import", "hf", "owner/model", "--run", run)
+    assert "check the connection" in mistake("import", "hf", "owner/model", "--run", run)
     assert "exists: --run names another" in mistake("import", "hf", gpt2, "--run", tmp_path.parent)
     empty = tmp_path / "empty"
     empty.mkdir()

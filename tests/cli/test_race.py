@@ -83,13 +83,13 @@ def test_the_same_as_json(command, problem, tmp_path):
 
 def test_a_race_that_is_not_there_is_not_resumed(mistake, problem, tmp_path):
     said = mistake(*words(problem, "--resume"))
-    assert said.endswith("there is no such race: leave out --resume to begin one")
+    assert said.endswith("there is no such race: omit --resume to start one")
     assert not list(tmp_path.rglob("race.json"))
 
 
 def test_a_held_race_is_shown_again_by_resume(command, problem):
     first = command(*words(problem))
-    assert "exists: --resume goes on" in command(*words(problem)).err
+    assert "exists: continue with --resume" in command(*words(problem)).err
     again = command(*words(problem, "--resume"))
     assert again.code == 0
     assert again.out == first.out
@@ -102,15 +102,15 @@ def test_a_held_race_is_shown_again_by_resume(command, problem):
         (["race", "race-logistik"], "did you mean race-logistic"),
         (["race", "race-logistic", "--methods", "adma"], "unknown method 'adma': did you mean"),
         (["race", "race-logistic", "--methods", "adam,,sgd"], "with commas between them"),
-        (["race", "race-logistic", "--rates", "0.1,0"], "a rate of 0 is no rate"),
-        (["race", "race-logistic", "--rates", "-1"], "a rate of -1 is no rate"),
-        (["race", "race-logistic", "--rates", "fast"], "is no list of numbers"),
+        (["race", "race-logistic", "--rates", "0.1,0"], "a learning rate of 0 is not valid"),
+        (["race", "race-logistic", "--rates", "-1"], "a learning rate of -1 is not valid"),
+        (["race", "race-logistic", "--rates", "fast"], "not a list of numbers"),
         (["race", "race-logistic", "seed=4"], "the race sets seed"),
         (["race", "race-logistic", "--seeds", "0"], "--seeds"),
         (["race", "race-logistic", "--jobs", "0"], "--jobs"),
         (["race", "race-mlp", "model.widht=3"], "unknown key 'model.widht'"),
         (["race", "race-mlp", "--problem", "a:b"], "takes no recipe"),
-        (["race", "--problem", "a:b", "--full"], "--full is for races of the paper"),
+        (["race", "--problem", "a:b", "--full"], "--full is only for the paper's races"),
         (["race", "--problem", "nowhere_to_be:found"], "cannot be imported: ModuleNotFoundError"),
         (["race", "--problem", "shapeless:Vector"], "is not a scalar: its shape is (2,)"),
         (["race", "--problem", "shapeless:Empty"], "has no parameters"),

@@ -56,9 +56,9 @@ def test_a_wrong_setting_names_the_override_and_the_nearest_key(
         ("task: translaton\n", "unknown task 'translaton': did you mean translation?"),
         ("seed: 1\n", ": 'task' is missing: one of "),
         ("task: [1, 2\nmodel: }\n", ":2: not valid YAML"),
-        ("just some words\n", ":1: a recipe file holds `key: value` lines"),
-        ("- a\n- b\n", ":1: a recipe file holds `key: value` lines"),
-        ("", ":1: a recipe file holds `key: value` lines"),
+        ("just some words\n", ":1: a recipe file must contain `key: value` lines"),
+        ("- a\n- b\n", ":1: a recipe file must contain `key: value` lines"),
+        ("", ":1: a recipe file must contain `key: value` lines"),
         (b"task: translation\nseed: \xff\n", ":2: not valid UTF-8"),
     ],
 )  # fmt: skip
@@ -111,7 +111,7 @@ def test_the_run_goes_by_default_where_its_recipe_is_named(
 def test_an_existing_run_is_not_overwritten(mistake, tiny, finished):
     before = (finished / "log.jsonl").read_bytes()
     said = mistake("train", "transformer-embedded", *tiny, "--run", finished)
-    assert said == f"{finished}: exists: --resume goes on with it, --run names another folder"
+    assert said == f"{finished}: exists: continue with --resume, or name another folder with --run"
     assert (finished / "log.jsonl").read_bytes() == before
 
 
@@ -242,7 +242,8 @@ def test_an_interrupted_training_exits_with_the_signals_code(command, tiny, tmp_
     assert answer.code == InterruptedTraining(15, 3).exit_code == 143
     assert answer.out == ""
     assert (
-        "stopped by SIGTERM after step 3, all saved; the same command with --resume" in answer.err
+        "stopped by SIGTERM after step 3, all saved; continue with the same command and --resume"
+        in answer.err
     )
     assert Run.open(tmp_path / "run").steps() == [3]
 

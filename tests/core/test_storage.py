@@ -1,4 +1,4 @@
-"""Writing that survives: whole or not at all, flushed, signed."""
+"""Durable files: whole or not at all, flushed, checked by a digest."""
 
 import errno
 import os

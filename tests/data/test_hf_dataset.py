@@ -71,7 +71,7 @@ def test_mistakes_are_one_line_and_leave_nothing(saved, tmp_path):
     output = tmp_path / "out"
     for call, said in (
         (lambda: write_text(saved / "no", "text", output), "there is no such file or folder"),
-        (lambda: write_text(tmp_path, "text", output), "neither .parquet nor .arrow"),
+        (lambda: write_text(tmp_path, "text", output), "no .parquet or .arrow"),
         (lambda: write_text(saved / "disk", "txt", output), "no column 'txt': did you mean text"),
         (lambda: write_text(saved / "disk", "label", output), "row 1: column 'label' is no text"),
         (lambda: write_pairs(saved / "disk", ("translation.en", "translation.fr"), output), "'fr'"),

@@ -75,7 +75,7 @@ def test_an_archive_without_the_file_is_named(wmt14):
         (("wmt14", "test", "en", "fr"), "wmt14: has no language 'fr'"),
         (("wmt14", "test", "en", "en"), "both 'en'"),
         (("wmt15", "test", "en", "de"), "did you mean wmt14"),
-        (("tinyshakespeare", "test", "en", "de"), "running text, not parallel: choose from: multi"),
+        (("tinyshakespeare", "test", "en", "de"), "not parallel text: choose from: multi"),
     ],
 )
 def test_what_a_set_has_not_is_refused(wmt14, words, message):

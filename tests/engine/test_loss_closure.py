@@ -148,7 +148,7 @@ def test_what_changes_the_gradient_does_not_go_with_a_line_search(unfit):
     (key,) = unfit
     with pytest.raises(
         UserError,
-        match=f"LBFGS evaluates a loss several times, which does not go with trainer.{key}",
+        match=f"LBFGS evaluates the loss several times, which does not work with trainer.{key}",
     ):
         trainer_of(Regression(), **unfit)
 
@@ -181,5 +181,5 @@ def test_a_method_that_asks_again_is_called_by_its_name_in_errors():
         UserError, match="SharpnessAware evaluates a loss several times, which this"
     ):
         list(trainer_of(Regression(offers=False), build=SharpnessAware).fit())
-    with pytest.raises(UserError, match=r"SharpnessAware .* does not go with trainer.clip_norm=1"):
+    with pytest.raises(UserError, match=r"SharpnessAware .*does not work with trainer.clip_norm=1"):
         trainer_of(Regression(), build=SharpnessAware, clip_norm=1.0)

@@ -198,7 +198,7 @@ def test_a_run_without_any_good_checkpoint_is_not_begun_anew_in_silence(tmp_path
     run = Run(tmp_path / "run")
     for step in run.steps():
         (run.checkpoint_folder(step) / "state.safetensors").unlink()
-    with pytest.raises(UserError, match="no checkpoint is undamaged"):
+    with pytest.raises(UserError, match="all checkpoints are damaged"):
         train("transformer-embedded", run.folder, tiny, resume="auto")
 
 
@@ -220,7 +220,7 @@ def test_a_reader_is_told_that_validations_are_of_the_moving_average(tmp_path, t
     records = []
     settings = [*tiny, f"trainer.ema_decay={decay}", "trainer.max_steps=1"]
     train("transformer-embedded", tmp_path / "run", settings, report=records.append)
-    told = "validations are of the moving average of the last tenth, at most 500 updates"
+    told = "validation uses a moving average of the weights: the last tenth, at most 500 updates"
     notes = [record["text"] for record in records if record["kind"] == "note"]
     assert notes.count(told) == said
 

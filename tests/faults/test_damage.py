@@ -37,7 +37,7 @@ def refused_by_name_and_passed_over(small, trial, named):
     life = trial.live("--resume")
     life.check()
     assert f"{named}: " in life.said
-    assert "trying the one before" in life.said
+    assert "trying the previous checkpoint" in life.said
     compare(small, trial)
 
 
@@ -83,4 +83,4 @@ def test_a_changed_seed_in_a_runs_recipe_is_noticed(trial):
 def test_a_run_without_a_good_checkpoint_is_not_begun_anew(trial):
     for step in trial.run.steps():
         damage.flip(trial.run.checkpoint_folder(step) / MANIFEST)
-    assert "no checkpoint is undamaged" in trial.live("--resume").complaint
+    assert "all checkpoints are damaged" in trial.live("--resume").complaint

@@ -82,7 +82,7 @@ def test_bad_input_is_refused(refused, pretrained_runs, tiny_run, tmp_path):
     assert "the text is empty" in attention(run=bert, text="")
     said = attention(run=bert, text=TEXT, token="he")
     assert "'he' is no token of the text: choose from" in said
-    assert "[NO]: is no special token" in attention(run=bert, text="a [NO]")
+    assert "[NO]: is not a special token" in attention(run=bert, text="a [NO]")
     assert "a recurrent model has no attention" in attention(run=lstm, text=TEXT)
     assert "is a run of task 'translation'" in attention(run=tiny_run, text=TEXT)
     assert "the model's context is 40" in attention(run=gpt, text="word " * 100)

@@ -50,7 +50,7 @@ def test_the_surprise_at_a_text_compares_with_its_rank(make, pretrained_runs):
 def test_bad_input_is_refused(refused, pretrained_runs, tmp_path):
     gpt, bert, lstm = (pretrained_runs[name] for name in ("gpt", "bert", "lstm"))
     following = partial(refused, "next")
-    assert "a BERT fills gaps" in following(run=bert, text=TEXT)
+    assert "a BERT fills in masks" in following(run=bert, text=TEXT)
     assert "--top" in following(run=gpt, text=TEXT, top=0)
     assert "the vocabulary has" in following(run=lstm, text=TEXT, top=45)
     said = following(run=lstm, text="a" * 129, output=tmp_path / "x.png")

@@ -44,7 +44,7 @@ class Page(HTMLParser):
 def pages(tmp_path):
     looked = attention.Attention(f"run {EVIL}", NAMES, [3, 4], [1, 2, 6], WEIGHTS, 2)
     save(attention, looked, tmp_path / "a.html")
-    save(following, following.Predictions(f"run {EVIL}", "<b", ROWS), tmp_path / "n.html")
+    save(following, following.NextTokenPredictions(f"run {EVIL}", "<b", ROWS), tmp_path / "n.html")
     return tmp_path
 
 

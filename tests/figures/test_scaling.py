@@ -140,10 +140,10 @@ def test_bad_input_is_refused(refused, ladder, tiny_run, pretrained_runs, tmp_pa
 
     assert "give at least 3 runs" in said(*ladder[:2])
     assert "is given twice" in said(*ladder, ladder[0])
-    assert "is no GPT" in said(*ladder, tiny_run)
-    assert "is no GPT" in said(*ladder, pretrained_runs["lstm"])
+    assert "is not a GPT" in said(*ladder, tiny_run)
+    assert "is not a GPT" in said(*ladder, pretrained_runs["lstm"])
     other = said(*ladder, pretrained_runs["gpt"])
-    assert "gpt: has another data than 1x8: losses do not compare" in other
+    assert "gpt: has another data than 1x8: the losses cannot be compared" in other
 
 
 def test_the_real_ladder_spans_two_decades_and_wider_networks_learn_in_smaller_steps():

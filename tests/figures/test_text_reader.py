@@ -42,7 +42,7 @@ def test_a_bert_reads_special_tokens_around_and_inside(readers):
     segments = [0] * (middle + 1) + [1] * (len(reading.pieces) - middle - 1)
     assert reading.segments.tolist() == segments
     assert reading.tokens.tolist()[1:-1] == reader.tokenizer.encode_marked(text)
-    with pytest.raises(UserError, match=r"\[NO\]: is no special token"):
+    with pytest.raises(UserError, match=r"\[NO\]: is not a special token"):
         reader.read("a [NO] b")
 
 
@@ -70,9 +70,9 @@ def test_texts_that_cannot_be_read_are_refused(readers, tiny_run):
         readers["gpt"].read("xyz " * 40)
     with pytest.raises(UserError, match="the text, character 3: 'X'"):
         readers["lstm"].read("olX")
-    with pytest.raises(UserError, match="no pieces to make it of"):
+    with pytest.raises(UserError, match="no pieces for it"):
         readers["bert"].find("☂")
-    with pytest.raises(UserError, match="is no word"):
+    with pytest.raises(UserError, match="is not a word"):
         readers["gpt"].find(" ")
     with pytest.raises(UserError, match="is a run of task 'translation', not"):
         open_reader(tiny_run)

@@ -74,7 +74,7 @@ def test_faults_are_said_in_one_line(tmp_path):
     for name, kind, words in (
         ("none.pth", UserError, "no such file"),
         (".", UserError, "is a folder"),
-        ("number.pth", UserError, "something beside tensors"),
+        ("number.pth", UserError, "more than tensors"),
         ("empty.pth", UserError, "holds no weights"),
         ("noise.pth", UserError, "refused|damaged"),
         ("noise.safetensors", DamagedError, "damaged"),

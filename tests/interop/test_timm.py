@@ -72,7 +72,7 @@ def test_colours_and_sizes_are_those_of_most_of_its_weights():
         said, family = timm.get_pretrained_cfg(theirs), family_of(ours)
         assert family.colours == (said.mean, said.std), theirs
         assert family.variants[ours].image_size == said.input_size[1]
-        assert abs(family.scaled - said.input_size[1] / said.crop_pct) < 1, theirs
+        assert abs(family.resize - said.input_size[1] / said.crop_pct) < 1, theirs
 
 
 def test_vgg_says_the_same():

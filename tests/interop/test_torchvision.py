@@ -65,7 +65,7 @@ def test_images_are_prepared_as_torchvision_does_for_each_of_its_weights(theirs)
     ours = NAMES[theirs]
     assert [tuple(vars(each).values()) for each in WEIGHTS[ours]] == expected
     if len({each.resize for each in WEIGHTS[ours]}) == 1:
-        assert family_of(ours).scaled == WEIGHTS[ours][0].resize
+        assert family_of(ours).resize == WEIGHTS[ours][0].resize
 
 
 @pytest.mark.parametrize("theirs", NAMES)
@@ -96,11 +96,11 @@ def test_colours_are_those_the_published_weights_expect():
     for name in ("googlenet-bn", "inception-v3"):
         theirs = without_numbers(name.removesuffix("-bn").replace("-", "_"), transform_input=True)
         pixels = torch.rand(1, 3, 5, 5)
-        mean, deviation = (torch.tensor(c).view(3, 1, 1) for c in IMAGENET)
-        expected = theirs._transform_input((pixels - mean) / deviation)
-        mean, deviation = (torch.tensor(c).view(3, 1, 1) for c in family_of(name).colours)
+        mean, std = (torch.tensor(c).view(3, 1, 1) for c in IMAGENET)
+        expected = theirs._transform_input((pixels - mean) / std)
+        mean, std = (torch.tensor(c).view(3, 1, 1) for c in family_of(name).colours)
         assert family_of(name).colours == HALVES
-        torch.testing.assert_close((pixels - mean) / deviation, expected, atol=1e-5, rtol=0)
+        torch.testing.assert_close((pixels - mean) / std, expected, atol=1e-5, rtol=0)
 
 
 @pytest.mark.parametrize("norm", [False, True], ids=["plain", "norm"])

@@ -87,7 +87,7 @@ def test_the_result_is_read_as_it_was_written(bowl, tmp_path):
     assert curve.median[-1] == result.standings[1].loss
     assert curve.seconds == sorted(curve.seconds)
     assert result.environment["threads"] == 1
-    with pytest.raises(UserError, match="no race was held here"):
+    with pytest.raises(UserError, match="no finished race"):
         read_result(tmp_path)
     (tmp_path / "race" / "race.json").write_text('{"standings": 3}')
     with pytest.raises(UserError, match="is damaged"):
@@ -154,7 +154,7 @@ def test_any_recipe_can_be_raced(tmp_path):
 
 @pytest.mark.parametrize("rate", [0.0, -1.0, math.nan, math.inf])
 def test_a_rate_that_is_none_is_refused(bowl, tmp_path, rate):
-    with pytest.raises(UserError, match="is no rate: give numbers above 0"):
+    with pytest.raises(UserError, match="is not valid: give numbers above 0"):
         race(bowl, tmp_path / "race", rates=[0.1, rate])
     assert not (tmp_path / "race").exists()
 
@@ -166,9 +166,9 @@ def test_an_unknown_method_is_told_the_nearest(bowl, tmp_path):
 
 def test_a_folder_of_something_else_is_refused_and_left_alone(bowl, module, tmp_path):
     race(bowl, tmp_path / "race", methods=["sgd"], seeds=1)
-    with pytest.raises(UserError, match="exists: --resume goes on with it"):
+    with pytest.raises(UserError, match="exists: continue with --resume"):
         race(bowl, tmp_path / "race", methods=["sgd"])
-    with pytest.raises(UserError, match=r"begun with trainer\.max_steps=20, not 30"):
+    with pytest.raises(UserError, match=r"started with trainer\.max_steps=20, not 30"):
         race(bowl, tmp_path / "race", steps=30, resume=True)
     module("other", (tmp_path / "bowl_problem.py").read_text())
     with pytest.raises(UserError, match="is a race of bowl_problem:Bowl, not of other:Bowl"):

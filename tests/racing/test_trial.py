@@ -87,7 +87,7 @@ def test_a_trial_of_other_settings_is_refused(bowl, tmp_path):
     other = Trial(
         "adam", 0.05, 4, trial.folder, trial.problem, (*SETTINGS, "optimizer.betas=[0.5, 0.9]")
     )
-    with pytest.raises(UserError, match=r"was begun with optimizer\.betas=\[0\.9, 0\.999\]"):
+    with pytest.raises(UserError, match=r"was started with optimizer\.betas=\[0\.9, 0\.999\]"):
         run_trial(other)
 
 
@@ -114,7 +114,7 @@ def test_a_problem_is_prepared_once_and_kept_apart_from_others(bowl, tmp_path):
     prepare_problem(config, tmp_path / "problem", seen.append)
     assert (tmp_path / "problem" / "recipe.yaml").stat().st_mtime_ns == before
     other = enter_problem(bowl, ["trainer.clip_norm=1"], steps=12).config
-    with pytest.raises(UserError, match=r"begun with trainer\.clip_norm=None, not 1\.0"):
+    with pytest.raises(UserError, match=r"started with trainer\.clip_norm=None, not 1\.0"):
         prepare_problem(other, tmp_path / "problem", seen.append)
     (tmp_path / "problem" / "recipe.yaml").unlink()  # not finished: begun anew
     prepare_problem(other, tmp_path / "problem", seen.append)

@@ -7,7 +7,7 @@ from landmark.racing.race import hold_race
 from landmark.racing.user_problem import load_problem
 
 FAULTS = {
-    "no tensor": ("def loss(self, step): return 3.0", "loss(1) is no tensor but float"),
+    "not a tensor": ("def loss(self, step): return 3.0", "loss(1) is not a tensor but float"),
     "no scalar": (
         "def loss(self, step): return self.parameters[0].square()",
         "loss(1) is not a scalar: its shape is (3,); return its mean or sum",
@@ -32,7 +32,7 @@ FAULTS = {
     "validation": (
         "def loss(self, step): return self.parameters[0].sum()\n"
         "    def validate(self): return 'good'",
-        "validate() is no number but str",
+        "validate() is not a number but str",
     ),
 }
 PROBLEM = """
@@ -89,7 +89,7 @@ def test_a_problem_without_parameters_is_refused(module, tmp_path, parameters, s
         ("nowhere_at_all:f", "nowhere_at_all:f: cannot be imported: ModuleNotFoundError"),
         ("spoilt:f", "spoilt:f: cannot be imported: ZeroDivisionError: division by zero"),
         ("empty:f", "empty:f: the module empty has no function f"),
-        ("empty", "'empty' names no problem: write module:factory"),
+        ("empty", "'empty' is not a problem: write module:factory"),
         ("raising:f", "raising:f: factory(1) raised ValueError: no (raising.py:2)"),
     ],
 )

@@ -29,7 +29,7 @@ class Dying(Bowl):
 
 def test_a_process_that_dies_ends_the_race_with_a_word(bowl, module, tmp_path):
     module("dying", DYING)
-    with pytest.raises(TrainingError, match=r"adam, rate 0\.1, seed 1: its process has ended"):
+    with pytest.raises(TrainingError, match=r"adam, rate 0\.1, seed 1: its process ended"):
         hold_race(
             enter_problem("dying:Dying", steps=5),
             tmp_path / "race",
@@ -58,7 +58,7 @@ def test_a_race_that_is_stopped_goes_on_with_resume(slow_bowl, tmp_path):
     os.killpg(race.pid, signal.SIGINT)  # as Ctrl-C on a terminal does
     _, said = race.communicate(timeout=60)
     assert race.returncode == 130, said
-    assert "with --resume goes on" in said
+    assert "continue with the same command and --resume" in said
     assert not (folder / "race.json").exists()
     saved = [path.name for path in folder.glob("trials/adam/*/seed-1/checkpoints/step-*")]
     assert len(saved) == 2

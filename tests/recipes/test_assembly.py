@@ -72,7 +72,7 @@ def test_one_players_rate_changes_on_resuming_only_if_it_is_named(tmp_path):
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ("optimizers.critic.name=sgd", r"optimizers.critic: there is no such player: choose from "),
+        ("optimizers.critic.name=sgd", r"optimizers.critic: unknown player: choose from "),
         ("schedules.critic.rate=1", r"schedules.critic: .* choose from generator, discriminator"),
         (
             "optimizers.generator.betaz=[0, 0]",

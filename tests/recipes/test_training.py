@@ -160,7 +160,7 @@ def test_training_from_python_gives_the_run_and_reports_every_record(tmp_path, t
 
 
 def test_mistakes_from_python_are_user_errors(tiny_run, tiny, tmp_path):
-    with pytest.raises(landmark.UserError, match="--resume goes on with it"):
+    with pytest.raises(landmark.UserError, match="continue with --resume"):
         landmark.train("transformer-embedded", tiny_run, tiny)
     with pytest.raises(landmark.UserError, match="unknown recipe"):
         landmark.train("nonsense", tmp_path / "run")
@@ -237,4 +237,4 @@ def test_going_on_with_other_threads_is_said(copied, tiny, rewrite_recipe):
     records = []
     landmark.train("transformer-embedded", copied, tiny, resume="auto", report=records.append)
     notes = [record["text"] for record in records if record["kind"] == "note"]
-    assert notes == ["warning: begun with 7 threads, now 1: results differ in their last bits"]
+    assert notes == ["warning: started with 7 threads, now 1: results differ in the last bits"]

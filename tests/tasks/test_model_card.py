@@ -66,7 +66,7 @@ def test_evaluations_of_the_same_checkpoint_are_stated(command, tiny_run, own_da
     ):
         landmark.export(tiny_run, "hf", evaluation=[tmp_path / "e.json"], checkpoint="4")
     (tmp_path / "e.json").write_text("a table\n")
-    with pytest.raises(UserError, match=r"e\.json:1: is no line of"):
+    with pytest.raises(UserError, match=r"e\.json:1: is not a line of"):
         landmark.export(tiny_run, "hf", evaluation=[tmp_path / "e.json"])
 
 

@@ -1,4 +1,4 @@
-"""What there is for the corridor."""
+"""The card of the corridor."""
 
 from landmark.tasks.card import Card, FigureEntry, Product, Verb
 

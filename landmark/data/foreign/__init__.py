@@ -1,1 +1,1 @@
-"""Vocabularies that other libraries made, for weights that came with them."""
+"""Vocabularies of other libraries, for weights imported from them."""

@@ -42,7 +42,7 @@ class SentencePieceTokenizer(SubwordTokenizer):
     def backend(self) -> Any:  # type: ignore[override]
         raise UserError(
             "this vocabulary is SentencePiece's, which does not tell where in a text its pieces "
-            "stand: this is not to be had with it"
+            "stand: not available with it"
         )
 
     @classmethod

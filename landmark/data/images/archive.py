@@ -57,8 +57,8 @@ class Collection(ABC):
     def _check_length(self, name: str) -> None:
         if self.files[name] > _MOST_BYTES:
             raise BrokenImageError(
-                f"{self.place(name)}: {self.files[name]:,} bytes would fill the memory: the most "
-                f"is {_MOST_BYTES:,}"
+                f"{self.place(name)}: {self.files[name]:,} bytes are too large for memory: "
+                f"the limit is {_MOST_BYTES:,}"
             )
 
 
@@ -132,7 +132,7 @@ class Zip(Collection):
         except DAMAGED_ZIP as error:  # with NotImplementedError, which is a RuntimeError
             raise BrokenImageError(f"{self.place(name)}: cannot be read: {error}") from None
         except RuntimeError:
-            raise UserError(f"{self.path}: is locked by a password: unpack it yourself") from None
+            raise UserError(f"{self.path}: is password-protected: unpack it yourself") from None
 
     def digest(self) -> str:
         return fingerprint(sorted((name, found.CRC) for name, found in self._members.items()))
@@ -202,7 +202,7 @@ def open_collection(path: Path) -> Collection:
     if path.is_dir():
         return Folder(path)
     if not path.exists():
-        raise UserError(f"{path}: is not there: name a folder, a .zip or a .tar of images")
+        raise UserError(f"{path}: does not exist: name a folder, a .zip or a .tar of images")
     if path.name.lower().endswith(ZIP):
         return Zip(path)
     if path.name.lower().endswith(TAR):

@@ -1,4 +1,4 @@
-"""Images varied for training, so that a network sees each of them a little different every epoch.
+"""Data augmentation: each training image is changed at random in every epoch.
 
 Cutting, mirroring and scaling happen on bytes, one image after the other; turning, colours and
 cutout on whole batches of numbers between 0 and 1. All draws depend on seed, epoch and sample.
@@ -38,7 +38,7 @@ _GREY = (0.299, 0.587, 0.114)
 
 @settings
 class AugmentConfig:
-    """How training's images are varied; by default not at all, but for where they are cut."""
+    """Data augmentation of the training images; by default only random crops."""
 
     padding: Annotated[int, Field(ge=0)] = 0
     """Random crop: pad the image by this many pixels on each side first."""
@@ -82,7 +82,7 @@ class AugmentConfig:
     @model_validator(mode="after")
     def _goes_together(self) -> "AugmentConfig":
         if self.area and not 0 < self.area[0] <= self.area[1] <= 1:
-            raise ValueError("augment.area is least and most, as [0.35, 1.0]")
+            raise ValueError("augment.area is minimum and maximum, as [0.35, 1.0]")
         if self.area and self.padding:
             raise ValueError("augment.area and augment.padding are two ways to crop: choose one")
         return self

@@ -48,7 +48,7 @@ def cifar_splits(collection: Collection, classes: int) -> dict[str, ArraySource]
     for split, files in _FILES[classes].items():
         missing = [file for file in files if file not in there]
         if missing and (split == "train" or len(missing) < len(files)):
-            raise UserError(f"{collection.path}: {missing[0]} is missing: get it again")
+            raise UserError(f"{collection.path}: {missing[0]} is missing: download it again")
         if not missing:
             found[split] = _source(collection, [there[file] for file in files], classes, names)
     return found
@@ -73,8 +73,9 @@ def _records(collection: Collection, path: str, classes: int) -> tuple[Pixels, N
     length = _LABEL_BYTES[classes] + _PIXELS
     if not len(content) or len(content) % length:
         raise UserError(
-            f"{collection.place(path)}: is {len(content):,} bytes long, which is no number of "
-            f"records of {length:,} bytes: it is cut short, or no CIFAR-{classes}: get it again"
+            f"{collection.place(path)}: is {len(content):,} bytes long, which is not a multiple of "
+            f"the record size of {length:,} bytes: it is truncated, or not CIFAR-{classes}: "
+            "download it again"
         )
     records = content.reshape(-1, length)
     labels = records[:, _LABEL_BYTES[classes] - 1].astype(np.int64)
@@ -82,7 +83,7 @@ def _records(collection: Collection, path: str, classes: int) -> tuple[Pixels, N
         where = int(labels.argmax())
         raise UserError(
             f"{collection.place(path)}: record {where + 1} is of class {labels[where]}, but there "
-            f"are {classes}: it is damaged: get it again"
+            f"are {classes}: it is damaged: download it again"
         )
     planes = records[:, _LABEL_BYTES[classes] :].reshape(-1, _CHANNELS, SIDE, SIDE)
     return np.ascontiguousarray(planes.transpose(0, 2, 3, 1)), labels
@@ -96,5 +97,5 @@ def _names(collection: Collection, classes: int) -> tuple[str, ...]:
     names = tuple(collection.read(path).decode("utf-8", "replace").split())
     if len(names) != classes or len(set(names)) != classes:
         place, count = collection.place(path), len(set(names))
-        raise UserError(f"{place}: holds {count} names, not {classes}: get it again")
+        raise UserError(f"{place}: holds {count} names, not {classes}: download it again")
     return names

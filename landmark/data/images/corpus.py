@@ -1,4 +1,4 @@
-"""What a run is trained and measured on: the embedded digits, a public set, or images of one's own.
+"""Image data of a run: the embedded digits, a public data set, or your own images.
 
 `prepare_images` writes `classes.json` and `data/` into a run folder; `open_split` reads a split.
 """
@@ -49,7 +49,7 @@ _IN_MEMORY = 2.0  # gigabytes of decoded images to be tested on
 
 @settings
 class ImageDataConfig:
-    """Which images, and the form they are kept in."""
+    """Image data: which data set, and how images are resized and stored."""
 
     corpus: Corpus = "digits"
     """Data set: the embedded digits, a public set, or `files` for your own images."""
@@ -146,8 +146,8 @@ def training_splits(config: ImageDataConfig, report: Report) -> dict[str, ImageS
     train = splits["train"]
     if len(train.names) < 2:
         raise UserError(
-            f"{train.place(0)}: there is but one class, {train.names[0]!r}: "
-            "images of at least two are needed"
+            f"{train.place(0)}: there is only one class, {train.names[0]!r}: "
+            "at least two are needed"
         )
     if "valid" in splits:
         valid = renumbered(splits["valid"], train.names)

@@ -1,4 +1,4 @@
-"""Files of many kinds to pixels of one: 8 bit, grey or RGB, upright, scaled.
+"""Image decoding: any file to 8-bit greyscale or RGB pixels, upright and resized.
 
 Transparent parts become white, 16 bits become 8, a camera's note on how it was held is obeyed.
 What cannot be read, or would fill the memory, is a `BrokenImageError` that says which file and why.
@@ -99,7 +99,7 @@ def decode(content: bytes, place: str, fitting: Fitting) -> Pixels:
     except UserError:
         raise
     except UnidentifiedImageError:
-        raise BrokenImageError(f"{place}: is no image that can be read here") from None
+        raise BrokenImageError(f"{place}: is not an image in a supported format") from None
     except Image.DecompressionBombError:
         raise _too_large(place) from None
     except Exception as error:  # Pillow's readers raise whatever a damaged file makes them
@@ -158,13 +158,14 @@ def _check_size(width: int, height: int, place: str, fitting: Fitting) -> None:
     scales = fitting.size is not None and fitting.fit == "crop"
     if scales and max(width, height) > _THINNEST * min(width, height):
         raise BrokenImageError(
-            f"{place}: is {width} x {height} pixels: too thin to be scaled to {fitting.size}"
+            f"{place}: is {width} x {height} pixels: too narrow to be resized to {fitting.size}"
         )
 
 
 def _too_large(place: str, size: str = "") -> BrokenImageError:
     return BrokenImageError(
-        f"{place}: {size or 'its size '}would fill the memory: the most is {MOST_PIXELS:,} pixels"
+        f"{place}: {size or 'its size '}is too large for memory: the limit is "
+        f"{MOST_PIXELS:,} pixels"
     )
 
 
@@ -181,7 +182,9 @@ def _eight_bits(image: Image.Image, place: str) -> Image.Image:
     if image.mode == "1":
         return image.convert("L")
     if image.mode == "F":
-        raise BrokenImageError(f"{place}: has floating-point pixels: save it with 8 bits")
+        raise BrokenImageError(
+            f"{place}: has floating-point pixels: save it with 8 bits per channel"
+        )
     return image.convert("RGB")
 
 

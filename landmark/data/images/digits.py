@@ -1,4 +1,4 @@
-"""The digits that scikit-learn carries: 1,797 images of 8 x 8 pixels, nothing to download.
+"""The digits of scikit-learn: 1,797 images of 8 x 8 pixels, no download.
 
 E. Alpaydin and C. Kaynak 1998, "Optical Recognition of Handwritten Digits" (its test set): counts
 of 0 to 16 ink spots, made 0 to 255 here.

@@ -1,4 +1,4 @@
-"""Images of one's own: a folder a class, in a folder or an archive; idx or CIFAR files, too.
+"""Your own images: one folder per class, in a folder or an archive; also idx or CIFAR files.
 
 A collection may hold train/, valid/ (or val/, validation/, dev/) and test/, each with a folder a
 class, or be archives of these names; else it is all for training. Folders around that which have
@@ -114,7 +114,7 @@ def collection_splits(collection: Collection) -> dict[str, ImageSource]:
             split = _SPLITS[name.lower()]
             if split in found:
                 both = f"{found[split].name}/ and {name}/"
-                raise UserError(f"{collection.path}: holds both {both}: which is to be used?")
+                raise UserError(f"{collection.path}: contains both {both}: keep only one")
             found[split] = root / name
     if "train" not in found:
         return {"train": _labelled(collection, images, root)}
@@ -129,7 +129,7 @@ def _images(collection: Collection) -> list[PurePosixPath]:
     images = [path for path in paths if path.suffix.lower() in SUFFIXES]
     if not images:
         raise UserError(
-            f"{collection.path}: holds no images (of {len(paths):,} files): put them into a "
+            f"{collection.path}: contains no images (among {len(paths):,} files): put them into a "
             "folder a class, as cats/1.jpg"
         )
     return images
@@ -178,13 +178,13 @@ def _check_empty(collection: Collection, root: PurePosixPath, names: Sequence[st
     if empty:
         where = ", ".join(collection.place(str(root / name)) for name in empty[:_SHOWN])
         more = f" and {len(empty) - _SHOWN} more" if len(empty) > _SHOWN else ""
-        raise UserError(f"{where}{more}: holds no images: put some there, or remove the folder")
+        raise UserError(f"{where}{more}: contains no images: add some, or remove the folder")
 
 
 def list_images(folder: Path) -> list[Path]:
     """The image files below a folder, by name."""
     if not folder.is_dir():
-        raise UserError(f"{folder}: is no folder of images")
+        raise UserError(f"{folder}: is not a folder of images")
     found = sorted(p for p in folder.rglob("*") if p.suffix.lower() in SUFFIXES and p.is_file())
     if not found:
         raise UserError(f"{folder}: holds no images")

@@ -1,4 +1,4 @@
-"""What a run knows of its images: the classes' names, the form they are kept in, their colours.
+"""Image metadata of a run: class names, image format, colour statistics.
 
 It is all that using a trained network needs beside the weights; `classes.json` in a run folder.
 """
@@ -28,7 +28,7 @@ class ImageForm:
     size: int | None = None
     fit: Fit = "crop"
     mean: tuple[float, ...] = (0.485, 0.456, 0.406)
-    deviation: tuple[float, ...] = (0.229, 0.224, 0.225)
+    std: tuple[float, ...] = (0.229, 0.224, 0.225)
     """Standard deviation of the training pixels (0 to 1) per channel; default: ImageNet's."""
     colours: tuple[tuple[float, ...], ...] = ()
     """Principal components of the training colours, each scaled by its standard deviation."""
@@ -39,13 +39,20 @@ class ImageForm:
         """What `save` wrote."""
         body = read_signed(path, "put the run's own back")
         body.pop("sha256")
-        for key in ("names", "mean", "deviation"):
+        body["std"] = body.pop("deviation")
+        for key in ("names", "mean", "std"):
             body[key] = tuple(body[key])
         body["colours"] = tuple(tuple(row) for row in body["colours"])
         return cls(**body)
 
     def save(self, path: Path) -> None:
-        write_durably(path, signed(dataclasses.asdict(self)))
+        write_durably(path, self.content())
+
+    def content(self) -> bytes:
+        """The content of its file."""
+        body = dataclasses.asdict(self)
+        body["deviation"] = body.pop("std")  # the key that existing runs have
+        return signed(body)
 
     @property
     def fitting(self) -> Fitting:
@@ -53,24 +60,24 @@ class ImageForm:
         return Fitting(self.size, self.fit, self.channels, self.interpolation)
 
     def normalise(self, images: Tensor) -> Tensor:
-        """Each channel with mean 0 and deviation 1. (B, C, H, W) of bytes or of 0 to 1"""
+        """Each channel with mean 0 and standard deviation 1. (B, C, H, W) of bytes or of 0 to 1"""
         scale = 255.0 if images.dtype == torch.uint8 else 1.0
         mean = torch.tensor(self.mean).view(-1, 1, 1)
-        deviation = torch.tensor(self.deviation).view(-1, 1, 1)
-        return torch.addcmul(-mean / deviation, images.float(), 1 / (deviation * scale))
+        std = torch.tensor(self.std).view(-1, 1, 1)
+        return torch.addcmul(-mean / std, images.float(), 1 / (std * scale))
 
     def restore(self, images: Tensor) -> Tensor:
         """Between 0 and 1 again, to be looked at. (B, C, H, W)"""
         mean = torch.tensor(self.mean).view(-1, 1, 1)
-        deviation = torch.tensor(self.deviation).view(-1, 1, 1)
-        return (images * deviation + mean).clamp(0, 1)
+        std = torch.tensor(self.std).view(-1, 1, 1)
+        return (images * std + mean).clamp(0, 1)
 
     def network_input(self, images: Sequence[Pixels], side: int) -> Tensor:
-        """The middles of fitted images as a network reads them. (B, C, side, side)"""
-        return self.normalise(as_tensor(np.stack([middle(image, side) for image in images])))
+        """The centre crops of fitted images as a network reads them. (B, C, side, side)"""
+        return self.normalise(as_tensor(np.stack([center_crop(image, side) for image in images])))
 
     def ten_crops(self, images: Sequence[Pixels], side: int) -> Tensor:
-        """Four corners and the middle, and these mirrored (Krizhevsky). (B * 10, C, side, side)"""
+        """The four corners and the centre, and their flips (Krizhevsky). (B * 10, C, side, side)"""
         found = [crop for image in images for crop in _corners(image, side)]
         return self.normalise(as_tensor(np.stack([c for f in found for c in (f, f[:, ::-1])])))
 
@@ -80,14 +87,14 @@ def as_tensor(images: Pixels) -> Tensor:
     return torch.from_numpy(np.ascontiguousarray(images)).permute(0, 3, 1, 2)
 
 
-def middle(image: Pixels, side: int) -> Pixels:
-    """The middle of an image; where it is smaller, black is around it. -> (side, side, C)"""
+def center_crop(image: Pixels, side: int) -> Pixels:
+    """The centre crop of an image, padded with black if the image is smaller. -> (side, side, C)"""
     height, width, _ = image.shape
-    return cut(image, middle_start(height, side), middle_start(width, side), side)
+    return cut(image, center_crop_start(height, side), center_crop_start(width, side), side)
 
 
-def middle_start(length: int, side: int) -> int:
-    """Where the middle begins along one axis; of an odd rest, as torchvision has it."""
+def center_crop_start(length: int, side: int) -> int:
+    """Start of the centre crop along one axis; rounded as in torchvision."""
     return round((length - side) / 2) if length >= side else -((side - length) // 2)
 
 
@@ -106,11 +113,11 @@ def cut(image: Pixels, top: int, left: int, side: int) -> Pixels:
 def _corners(image: Pixels, side: int) -> list[Pixels]:
     height, width, _ = image.shape
     tops, lefts = (0, height - side), (0, width - side)
-    return [*(cut(image, t, lf, side) for t in tops for lf in lefts), middle(image, side)]
+    return [*(cut(image, t, lf, side) for t in tops for lf in lefts), center_crop(image, side)]
 
 
 def measure(blocks: Iterable[Pixels]) -> dict[str, Any]:
-    """Mean, deviation and principal components of the colours of pixels, given as (N, C)."""
+    """Mean, standard deviation and principal components of the colours of pixels (N, C)."""
     count, total, products = 0, np.zeros(1), np.zeros((1, 1))
     for block in blocks:
         values = block.astype(np.float64) / 255
@@ -120,11 +127,11 @@ def measure(blocks: Iterable[Pixels]) -> dict[str, Any]:
     mean = total / count
     covariance: NDArray[np.float64] = products / count - np.outer(mean, mean)
     variances, vectors = np.linalg.eigh(covariance)
-    deviation = np.sqrt(np.clip(np.diag(covariance), 0, None))
-    deviation[deviation < 1e-4] = 1.0  # what never changes need not be scaled
+    std = np.sqrt(np.clip(np.diag(covariance), 0, None))
+    std[std < 1e-4] = 1.0  # what never changes need not be scaled
     colours = vectors.T * np.sqrt(np.clip(variances, 0, None))[:, None]
     return {
         "mean": tuple(mean.tolist()),
-        "deviation": tuple(deviation.tolist()),
+        "std": tuple(std.tolist()),
         "colours": tuple(tuple(row) for row in colours.tolist()),
     }

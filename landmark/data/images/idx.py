@@ -26,20 +26,21 @@ def read_idx(path: Path) -> Pixels:
     """The numbers of an idx file of bytes, in its shape."""
     content = read_bytes(path)
     if len(content) < 4 or content[:2] != b"\0\0":
-        raise UserError(f"{path}: is no idx file: it does not begin with two zero bytes")
+        raise UserError(f"{path}: is not an idx file: it does not start with two zero bytes")
     kind, dimensions = content[2], content[3]
     if kind != _BYTES:
         raise UserError(f"{path}: holds numbers of kind 0x{kind:02x}; images are bytes, 0x08")
     begin = 4 + 4 * dimensions
     if len(content) < begin:
-        raise UserError(f"{path}: is cut short inside its header: get it again")
+        raise UserError(f"{path}: is truncated inside its header: download it again")
     shape = struct.unpack(f">{dimensions}I", content[4:begin])
     expected = math.prod(shape)
     if len(content) - begin != expected:
-        what = "is cut short" if len(content) - begin < expected else "goes on behind its end"
+        what = "is truncated" if len(content) - begin < expected else "has bytes after its end"
         raise UserError(
             f"{path}: {what}: its header promises {expected:,} bytes "
-            f"({' x '.join(map(str, shape))}), there are {len(content) - begin:,}: get it again"
+            f"({' x '.join(map(str, shape))}), there are {len(content) - begin:,}: "
+            "download it again"
         )
     return np.frombuffer(content, np.uint8, offset=begin).reshape(shape)
 
@@ -53,11 +54,11 @@ def read_bytes(path: Path) -> bytes:
             with gzip.GzipFile(fileobj=raw) as packed:
                 content = packed.read(_MOST_BYTES + 1)
     except (gzip.BadGzipFile, zlib.error, EOFError) as error:
-        raise UserError(f"{path}: damaged gzip file ({error}): get it again") from None
+        raise UserError(f"{path}: damaged gzip file ({error}): download it again") from None
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror}") from None
     if len(content) > _MOST_BYTES:
-        raise UserError(f"{path}: would unpack to more than {_MOST_BYTES:,} bytes: refused")
+        raise UserError(f"{path}: unpacks to more than the limit of {_MOST_BYTES:,} bytes")
     return content
 
 

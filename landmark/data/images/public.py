@@ -1,4 +1,4 @@
-"""Sets of images with a public home; what a local folder holds of one may be a part of it.
+"""Public image data sets; a local folder may hold only a part of one.
 
 Two sets come here in a smaller form than their home has: `cifar10-jpeg` is all test images and
 those training images of CIFAR-10 whose number is divisible by 4, as JPEG files; `flowers-96` has a

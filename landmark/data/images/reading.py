@@ -65,7 +65,7 @@ def readable(
 
 def _leave_out(index: int, error: BrokenImageError, strict: bool, broken: Broken) -> None:
     if strict:
-        raise UserError(f"{error}: mend or remove it, or leave out --strict (data.strict)")
+        raise UserError(f"{error}: repair or remove it, or omit --strict (data.strict)")
     broken[index] = error
 
 
@@ -76,7 +76,7 @@ def report_broken(count: int, broken: Broken, report: Report) -> None:
     errors = list(broken.values())
     if len(errors) == count:
         raise UserError(f"{errors[0]}: and no other image can be read")
-    text = f"warning: left out {len(errors):,} of {count:,} images: {in_one_line(errors)}"
+    text = f"warning: skipped {len(errors):,} of {count:,} images: {in_one_line(errors)}"
     report({"kind": "note", "text": text})
 
 

@@ -17,7 +17,7 @@ from landmark.data.batch import ImageBatch
 from landmark.data.images.augment import AugmentConfig, cut_at_random, cut_out, mix_boxes, vary
 from landmark.data.images.decoding import BrokenImageError, Pixels
 from landmark.data.images.draws import Draws
-from landmark.data.images.form import ImageForm, as_tensor, middle
+from landmark.data.images.form import ImageForm, as_tensor, center_crop
 from landmark.data.images.randaugment import randaugment
 from landmark.data.images.store import Images
 from landmark.data.ordering import Plan, balanced_order, even_batches
@@ -25,7 +25,7 @@ from landmark.data.ordering import Plan, balanced_order, even_batches
 
 @settings
 class ImageBatchConfig:
-    """How images are put together for one update."""
+    """Batches of images."""
 
     size: Annotated[int, Field(ge=1)] = 128
     """Batch size in images."""
@@ -86,7 +86,7 @@ class ImageSamples:
     def collate(self, epoch: int, samples: Sequence[int]) -> ImageBatch:
         chosen, pixels = self._read(np.asarray(samples, np.int64))
         if self.augment is None:
-            cropped = np.stack([middle(image, self.image_size) for image in pixels])
+            cropped = np.stack([center_crop(image, self.image_size) for image in pixels])
             images = self.form.normalise(as_tensor(cropped))
             return ImageBatch(images=images, labels=self._labels(chosen))
         images = self._varied(pixels, Draws(self.seed, epoch, chosen))
@@ -181,14 +181,14 @@ class ImageSamples:
                 if self.strict:
                     raise
                 if not self._is_named[sample]:  # once, not once an epoch
-                    print(f"warning: {error}: left out", file=sys.stderr, flush=True)
+                    print(f"warning: {error}: skipped", file=sys.stderr, flush=True)
                     self._is_named[sample] = True
                 if instead is not None:
                     pixels.append(self.images[int(instead[position]) % len(self.images)])
                     found.append(int(instead[position]))
         if not pixels:
             first = self.images.place(int(samples[0]) % len(self.images))
-            raise UserError(f"{first}: no image here can be read")
+            raise UserError(f"{first}: none of the images can be read")
         return np.asarray(found, np.int64), pixels
 
 

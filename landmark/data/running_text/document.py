@@ -39,7 +39,7 @@ _PIECE = 1 << 20  # characters encoded together, and a little more up to the lin
 
 @settings
 class TextConfig:
-    """Where text comes from."""
+    """Text data."""
 
     corpus: Literal["shakespeare", "reading", "stdlib", "files", "hello"] = "shakespeare"
     """Data set: Tiny Shakespeare, the small mixed corpus for GPT and BERT, the source code of
@@ -67,7 +67,7 @@ class TextConfig:
 
 @settings
 class TextTokenizerConfig:
-    """What the model reads and writes one of at a time."""
+    """Tokens: characters or subwords."""
 
     kind: Literal["characters", "subwords"] = "characters"
     """characters: one token per character of the text; subwords: byte-level BPE learnt from it,
@@ -171,7 +171,7 @@ def document_beginning(config: TextConfig, tokenizer: TextTokenizer) -> int | No
     end = None if isinstance(tokenizer, CharacterTokenizer) else tokenizer.end
     if end is None:
         raise UserError(
-            "data.apart: the vocabulary has no end-of-text token to keep documents apart by: use "
+            "data.apart: the vocabulary has no end-of-text token to separate documents with: use "
             "tokenizer.kind=subwords, or leave it out"
         )
     return end
@@ -216,7 +216,7 @@ def _survey(documents: Sequence[Document]) -> tuple[dict[str, None], int]:
         if total == before:
             raise UserError(f"{document.name}: is empty: give some text")
         if is_blank:
-            raise UserError(f"{document.name}: has blank lines only: give some text")
+            raise UserError(f"{document.name}: contains only blank lines: give some text")
     return characters, total
 
 

@@ -1,4 +1,4 @@
-"""Documents of sentences, as token shards: what a BERT is pretrained on.
+"""BERT's pretraining data: documents of sentences, as token shards.
 
 In a store, each sequence is a sentence and an empty one ends a document. A sentence too long for
 the model is several. In files, blank lines separate documents, and each line is cut into
@@ -32,7 +32,7 @@ _TOGETHER = 500  # documents encoded at a time
 
 @settings
 class PassageConfig:
-    """Where text comes from."""
+    """Text data."""
 
     corpus: Literal["reading", "files"] = "reading"
     """Data set: the small mixed corpus (War and Peace, Shakespeare and the texts of three tasks),
@@ -150,7 +150,7 @@ def _count_kept(sizes: Sequence[int], config: PassageConfig) -> int:
     """How many of the first documents to train on: the others have the share to hold out."""
     if len(sizes) < 2:
         raise UserError(
-            f"{', '.join(config.text)}: one document is too few to hold one out: separate "
+            f"{', '.join(config.text)}: cannot hold out a document of only one: separate "
             "documents by blank lines, or give --valid-text"
         )
     return before_last_documents(sizes, config.validation)

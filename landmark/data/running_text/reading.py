@@ -1,4 +1,4 @@
-"""The small corpus that GPT and BERT read here: a novel, plays, and the texts of three tasks.
+"""The small corpus for GPT and BERT: a novel, plays, and the texts of three tasks.
 
 War and Peace (a document a chapter), tinyshakespeare (some speeches each), and the training texts
 of SST-2, CoLA and MRPC (a document each), without anything that these tasks are tested on. SST-2's

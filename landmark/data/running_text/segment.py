@@ -1,4 +1,4 @@
-"""Where one or two segments of sentences begin and end, for each sample of an epoch.
+"""The segments of each sample of an epoch: one, or two for next-sentence prediction.
 
 Devlin et al. 2019, arXiv 1810.04805, appendix A.2: sentences of a document are put together up to
 the model's length, now and then to a shorter one, and cut in two at a sentence's end; for half of

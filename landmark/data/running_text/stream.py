@@ -25,7 +25,7 @@ _FEWEST_CHUNKS = 8  # of a stream
 
 @settings
 class StreamConfig:
-    """How a text is put together for one update."""
+    """Batches of running text."""
 
     streams: Annotated[int, Field(ge=1)] = 64
     """Batch size: streams read in parallel (recurrent) or windows (GPT). A short text has fewer

@@ -1,4 +1,4 @@
-"""Running text as windows in random order, each read on its own: what a GPT is trained on.
+"""GPT's training data: windows of running text in random order.
 
 A window is cut from the text wherever it falls, so that none of it is wasted. Where documents are
 kept apart, each begins with the end-of-text token, and a window that holds several is packed as so

@@ -34,7 +34,7 @@ _IN_BRACKETS = r"\[[A-Z]+\]"
 
 @settings
 class WordPieceConfig:
-    """How text is cut into pieces of words."""
+    """WordPiece tokenizer."""
 
     vocab_size: Annotated[int, Field(ge=30)] = 8000
     """Maximum vocabulary size; a small corpus may give fewer entries."""
@@ -151,7 +151,7 @@ class WordPieceTokenizer:
             if part in known:
                 numbers.append(known[part])
             elif re.fullmatch(_IN_BRACKETS, part):
-                raise UserError(f"{part}: is no special token: choose from {', '.join(own)}")
+                raise UserError(f"{part}: is not a special token: choose from {', '.join(own)}")
             else:
                 numbers += self.encode([part])[0]
         return numbers

@@ -1,4 +1,4 @@
-"""Tokenised sentence pairs as samples: batches of a token budget, of like lengths, shuffled."""
+"""Tokenised sentence pairs as samples: shuffled batches with a token budget, of similar lengths."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
@@ -20,7 +20,7 @@ from landmark.layers.packing import Packing
 
 @settings
 class BatchConfig:
-    """How samples are put together for one update."""
+    """Batches of samples."""
 
     tokens: Annotated[int, Field(ge=1)] = 4096
     """Maximum number of tokens per batch, counted on the longer side."""

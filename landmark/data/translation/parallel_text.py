@@ -22,7 +22,7 @@ Pair = tuple[str, str]
 
 @settings
 class ParallelTextConfig:
-    """Where sentence pairs come from."""
+    """Parallel text."""
 
     corpus: Literal["embedded", "files", "multi30k", "wmt14"] = "embedded"
     """Data set: embedded (generated English-German that comes with Landmark), files (your own) or

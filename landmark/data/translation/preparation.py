@@ -186,7 +186,7 @@ def prepare_translation(
         parts = _with_extra(parts, config, form, dropped)
     kept = _write(parts, tokenizer, folder / "data/train", max_length, dropped, words)
     if not kept:
-        raise UserError(f"no training pair is left ({_counts(dropped)}): look at the data")
+        raise UserError(f"no training pair is left ({_counts(dropped)}): check the data")
     valid_dropped: Counter[str] = Counter()
     valid = _write(
         validation_parts(config, form, report),

@@ -1,4 +1,4 @@
-"""Where sentences end: running text cut into sentences, and long ones into pieces that fit.
+"""Sentence splitting: running text to sentences, and long sentences to pieces that fit.
 
 A sentence ends at . ! ? … (or their full-width forms) with what closes quotes and brackets, if a
 space and then something that can begin a sentence follow; not after an abbreviation, an initial or

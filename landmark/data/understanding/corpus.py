@@ -1,4 +1,4 @@
-"""What a run is trained and measured on: a public set, or files; and what its labels are."""
+"""Labelled text data of a run: a public data set or files, and their labels."""
 
 import dataclasses
 import hashlib
@@ -39,7 +39,7 @@ _REMEDY = "train again in a new folder"
 
 @settings
 class TaskConfig:
-    """What is to be understood, and where examples come from."""
+    """Kind of task and source of the labelled examples."""
 
     corpus: Literal["files", "sst2", "cola", "mrpc"] = "files"
     """Data set: `files` for your own, or a public set."""
@@ -178,8 +178,8 @@ def prepare_examples(config: TaskConfig, folder: Path, report: Report) -> tuple[
     labels = Labels.of(config.kind, train)
     if config.kind in ("classification", "tagging") and len(labels.names) < 2:
         raise UserError(
-            f"{train[0].place}: there is but one label to learn, {labels.names[0]!r}: "
-            "examples of at least two are needed"
+            f"{train[0].place}: there is only one label, {labels.names[0]!r}: "
+            "at least two are needed"
         )
     labels.check(valid)
     folder.mkdir(parents=True, exist_ok=True)
@@ -199,7 +199,7 @@ def _training_examples(config: TaskConfig, report: Report) -> tuple[list[Example
         return given, read_examples(config, [Path(name) for name in config.valid])
     count = max(1, round(config.validation * len(given)))
     if count >= len(given):
-        raise UserError(f"{given[0].place}: one example is too little: give more, or data.valid")
+        raise UserError(f"{given[0].place}: one example is not enough: give more, or data.valid")
     return split(given, sorted(draw(len(given), count, "held out", "files")))
 
 

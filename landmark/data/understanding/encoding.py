@@ -98,7 +98,9 @@ class ExampleEncoder:
         stride: int | None = None,
     ) -> None:
         if max_length < _SHORTEST:
-            raise UserError(f"a model that reads {max_length} tokens is too small: {_SHORTEST} do")
+            raise UserError(
+                f"a maximum length of {max_length} tokens is too small: {_SHORTEST} is the minimum"
+            )
         self.tokenizer, self.marks, self.labels = tokenizer, marks, labels
         self.max_length, self.both_ways = max_length, both_ways
         self.stride = stride or max(1, max_length // 4)

@@ -1,4 +1,4 @@
-"""Examples of the tasks: what is read, what is to be found, and where it is written."""
+"""Examples of the tasks: input, answer, and file and line."""
 
 import dataclasses
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Public sets for fine-tuning: SST-2, CoLA and MRPC, cut so that what is held out is unseen.
+"""Public data sets for fine-tuning (SST-2, CoLA, MRPC), split without overlap.
 
 SST-2 (Socher et al. 2013) is GLUE's (Wang et al. 2018, arXiv 1804.07461). GLUE's training set holds
 phrases beside the sentences that they are cut from. The train.tsv and dev.tsv of the set `sst2` are
@@ -90,7 +90,7 @@ def training_texts(name: str, report: Report) -> list[str]:
 def public_splits(name: str, report: Report) -> Splits:
     """All splits of a set by their names."""
     if name not in _READERS:
-        raise UserError(f"{name}: is no set of labelled texts: {nearest(name, _READERS)}")
+        raise UserError(f"{name}: is not a set of labelled texts: {nearest(name, _READERS)}")
     files = fetch(PUBLIC_SETS[name], report)
     return _read(name, tuple(sorted(files.items())))
 

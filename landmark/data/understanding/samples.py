@@ -1,4 +1,4 @@
-"""Readings as samples: batches of so many examples, of like lengths, shuffled."""
+"""Encoded examples as samples: shuffled batches of similar lengths."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from landmark.layers.packing import Packing
 
 @settings
 class ExampleBatchConfig:
-    """How examples are put together for one update."""
+    """Batches of examples."""
 
     size: Annotated[int, Field(ge=1)] = 32
     """Batch size in examples."""

@@ -58,7 +58,7 @@ def read_file(path: Path, kind: Kind, columns: Columns, labeled: bool = True) ->
             for place, row in _rows(path, columns.needed(labeled))
         ]
     if not examples:
-        raise UserError(f"{path}: is empty: it holds no example")
+        raise UserError(f"{path}: is empty: it contains no example")
     return examples
 
 
@@ -102,7 +102,8 @@ def _example(
     answer = _number(given, place, columns.label) if given else None
     if answer is not None and answer not in range(len(columns.choices)):
         raise UserError(
-            f"{place}: the answer {given!r} is none of the choices 0 to {len(columns.choices) - 1}"
+            f"{place}: the answer {given!r} is not one of the choices 0 to "
+            f"{len(columns.choices) - 1}"
         )
     text, *choices = (texts[0], *texts[len(texts) - len(columns.choices) :])
     return MultipleChoice(place, text, tuple(choices), None if answer is None else int(answer))
@@ -114,7 +115,7 @@ def _number(text: str, place: str, column: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise UserError(f"{place}: the column {column!r} holds {text!r}, which is no number")
+        raise UserError(f"{place}: the column {column!r} holds {text!r}, which is not a number")
     return value
 
 
@@ -181,7 +182,7 @@ def _question(record: Mapping[str, Any], place: str, labeled: bool) -> Question:
             raise UserError(f"{place}: has no {name!r}")
     given = record.get("answers", [] if record.get("is_impossible") else None)
     if given is None and labeled:
-        raise UserError(f"{place}: has no 'answers': an empty list says that there is none")
+        raise UserError(f"{place}: has no 'answers': give an empty list if there is none")
     answers = None
     if given is not None:
         answers = tuple(_answer(answer, record["context"], place) for answer in given)
@@ -199,5 +200,5 @@ def _answer(record: Any, context: str, place: str) -> Answer:
         raise UserError(f"{place}: an answer has no 'text'")
     start = record.get("start", record.get("answer_start", context.find(text)))
     if not isinstance(start, int) or start < 0 or not context.startswith(text, start):
-        raise UserError(f"{place}: the answer {text!r} does not stand in the context there")
+        raise UserError(f"{place}: the answer {text!r} is not in the context at that position")
     return Answer(text, start)

@@ -84,7 +84,7 @@ def _seeds(count: int) -> str:
     return "one seed" if count == 1 else f"median and band of {count} seeds"
 
 
-def _groups(standings: "Sequence[Standing]") -> list[dict[str, Look]]:
+def _groups(standings: "Sequence[OptimizerResult]") -> list[dict[str, Look]]:
     """Methods a row, each with its look; one without correction stays with the one that has it."""
     curves = {standing.method: np.array(standing.train.median) for standing in standings}
     families: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
-"""What a learning rate does: too small, right and too large, and the heights that all reach."""
+"""The effect of the learning rate: too small, right and too large."""
 
 import dataclasses
 import math

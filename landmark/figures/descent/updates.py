@@ -1,4 +1,4 @@
-"""How far each layer moves at each step of a real training."""
+"""The size of each layer's updates at each training step."""
 
 import dataclasses
 import itertools
@@ -34,7 +34,7 @@ class Options:
     recipe: Annotated[str, Positional("RECIPE")]
     """Recipe name, YAML file or run directory; training starts from scratch."""
     overrides: Annotated[tuple[str, ...], Positional("OVERRIDES")] = ()
-    """Settings to change, as optimizer.name=sgd."""
+    """Settings to override, as optimizer.name=sgd."""
     steps: Annotated[int, Field(ge=2, le=100_000)] = 200
     """Number of first steps to record."""
     output: Path = Path("updates.png")

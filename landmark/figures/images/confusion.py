@@ -1,4 +1,4 @@
-"""Which classes are taken for which: a matrix of shares, for `landmark evaluate --confusion`."""
+"""The confusion matrix, for `landmark evaluate --confusion`."""
 
 from collections.abc import Sequence
 from pathlib import Path

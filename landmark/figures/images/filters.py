@@ -59,7 +59,7 @@ def compute(options: Options, report: Report) -> Filtered:
     names = list(dict.fromkeys(options.kernel or HAND_MADE))
     for name in names:
         if name not in HAND_MADE:
-            raise UserError(f"there is no kernel {name!r}: {nearest(name, HAND_MADE)}")
+            raise UserError(f"unknown kernel {name!r}: {nearest(name, HAND_MADE)}")
     picture = read_picture(options.image)
     step = -(-max(picture.shape[1:]) // MOST_PIXELS)
     picture = picture[:, ::step, ::step]

@@ -1,4 +1,4 @@
-"""How much less a network believes in a class when a part of the image is covered."""
+"""Occlusion sensitivity: the class probability with a part of the image covered."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Where a Vision Transformer looks: each head of a layer, and the flow through all layers."""
+"""Attention of a Vision Transformer: the heads of a layer, and attention rollout."""
 
 import re
 from dataclasses import dataclass
@@ -92,7 +92,7 @@ def read_place(patch: str | None) -> tuple[int, int] | None:
         return None
     match = _PLACE.fullmatch(patch)
     if not match:
-        raise UserError(f"--patch {patch}: is no place: write row,column, as 3,5")
+        raise UserError(f"--patch {patch}: is not a position: write row,column, as 3,5")
     return int(match[1]) - 1, int(match[2]) - 1
 
 

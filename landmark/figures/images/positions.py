@@ -1,4 +1,4 @@
-"""How alike the positions of a Vision Transformer are: a square a patch."""
+"""Similarity of a Vision Transformer's position embeddings."""
 
 from dataclasses import dataclass
 from pathlib import Path

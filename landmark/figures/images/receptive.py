@@ -1,4 +1,4 @@
-"""How many pixels the units of each layer see, by arithmetic and by gradients."""
+"""Receptive fields of the layers, theoretical and effective."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -110,7 +110,7 @@ def _image_shape(module: "nn.Module", network: str) -> tuple[int, int]:
 
     config = getattr(module, "config", None)
     if not isinstance(module, ImageNetwork) or not isinstance(config, ImageNetworkConfig):
-        raise UserError(f"{network}: does not look at images: choose one that does, as resnet-50")
+        raise UserError(f"{network}: is not an image network: choose one, as resnet-50")
     return config.image_size, config.channels
 
 

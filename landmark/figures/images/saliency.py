@@ -1,4 +1,4 @@
-"""Which places of an image speak for a class: Grad-CAM, and SmoothGrad pixel by pixel."""
+"""Grad-CAM and SmoothGrad: where an image shows evidence for a class, by place and by pixel."""
 
 from dataclasses import dataclass
 from pathlib import Path

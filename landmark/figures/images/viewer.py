@@ -13,7 +13,7 @@ from torch import Tensor
 from landmark.core.errors import UserError
 from landmark.core.registry import nearest
 from landmark.data.images.decoding import Fitting, Pixels, read_image
-from landmark.data.images.form import ImageForm, as_tensor, middle
+from landmark.data.images.form import ImageForm, as_tensor, center_crop
 from landmark.models.image import ImageNetwork
 from landmark.models.transformer.vit import ViT
 
@@ -84,7 +84,7 @@ class ImageViewer:
         """The classes that are named; without names, so many of the likeliest. believed: (K,)"""
         for name in names:
             if name not in self.form.names:
-                raise UserError(f"there is no class {name!r}: {nearest(name, self.form.names)}")
+                raise UserError(f"unknown class {name!r}: {nearest(name, self.form.names)}")
         if names:
             return [self.form.names.index(name) for name in dict.fromkeys(names)]
         likeliest: list[int] = believed.topk(min(count, len(believed))).indices.tolist()
@@ -94,7 +94,7 @@ class ImageViewer:
         """The network, if it is one."""
         if not isinstance(self.network, ViT):
             run = self.run.folder
-            raise UserError(f"{run}: is no Vision Transformer: see `landmark figure saliency`")
+            raise UserError(f"{run}: is not a Vision Transformer: see `landmark figure saliency`")
         return self.network
 
 
@@ -104,7 +104,7 @@ def open_viewer(run: Path, checkpoint: str | None = None, device: str = "auto") 
 
     pipeline: Any = load(run, checkpoint, device)
     if not isinstance(getattr(pipeline, "network", None), ImageNetwork):
-        raise UserError(f"{run}: is no image classifier: this figure shows what one sees")
+        raise UserError(f"{run}: is not an image classifier, which this figure needs")
     return ImageViewer(pipeline)
 
 
@@ -116,7 +116,7 @@ def read_picture(path: Path | None, side: int | None = None, channels: int = 3) 
     fitting = Fitting(side, "crop", channels)
     pixels = read_image(_flower() if path is None else path, fitting)
     if side is not None:
-        pixels = middle(pixels, side)
+        pixels = center_crop(pixels, side)
     return as_tensor(pixels[None])[0].float() / 255
 
 

@@ -1,1 +1,1 @@
-"""Figures of what happens inside recurrent networks."""
+"""Figures of recurrent networks."""

@@ -65,9 +65,7 @@ def compute(options: Options, report: Report) -> Gates:
         pipeline.tokenizer, options.text, lambda offset: f"the text, character {offset + 1}"
     )
     if len(tokens) > LONGEST:
-        raise UserError(
-            f"the text has {len(tokens):,} tokens: a heat map shows {LONGEST} at the most"
-        )
+        raise UserError(f"the text has {len(tokens):,} tokens: the heat map's limit is {LONGEST}")
     (opening,) = pipeline.tokenizer.encode([pipeline.opening])  # read before, as by generate
     read = torch.tensor([*opening, *tokens], device=pipeline.device)
     view = view_gates(pipeline.model, read, options.layer, options.units, len(opening))

@@ -1,4 +1,4 @@
-"""How far the loss of a last token reaches back: RNN, LSTM, GRU and Transformer, and runs."""
+"""Vanishing gradients over time: RNN, LSTM, GRU, Transformer, and trained runs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

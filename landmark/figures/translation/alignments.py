@@ -1,4 +1,4 @@
-"""Where translators look while they translate a sentence, beside each other."""
+"""Attention of several translation models on one sentence."""
 
 from dataclasses import dataclass
 from pathlib import Path

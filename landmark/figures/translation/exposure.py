@@ -1,4 +1,4 @@
-"""How often the next token is right after the right words, and after a translator's own."""
+"""Exposure bias: next-token accuracy after reference words and after the model's own."""
 
 import operator
 from collections.abc import Mapping, Sequence
@@ -71,7 +71,7 @@ def compute(options: Options, report: Report) -> ExposureBias:
             raise UserError(f"{pipeline.run.folder}: no pair is short enough for the model")
         measured[name] = _measure(pipeline, fitting)
         if left_out := len(pairs) - len(fitting):
-            warnings.append(f"{name}: left out {left_out} pairs too long for the model")
+            warnings.append(f"{name}: skipped {left_out} pairs that are too long for the model")
     return ExposureBias(measured, tuple(warnings))
 
 

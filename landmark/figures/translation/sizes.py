@@ -1,4 +1,4 @@
-"""How good translators are for their size: BLEU on the same sentences against parameters."""
+"""BLEU against the number of parameters of translation models."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Which tensor of theirs is which of ours: one table for the way in and the way out."""
+"""The table of tensor names, ours and Hugging Face's, for import and export."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

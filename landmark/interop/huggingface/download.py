@@ -61,7 +61,7 @@ class HubFile:
 def fetch_model(name: str, report: Report, revision: str = "main") -> Path:
     """The folder of a model on this machine; what is missing is downloaded."""
     if not NAME.fullmatch(name) or ".." in name:
-        raise UserError(f"{name!r}: neither a folder nor the name of a model, as owner/model")
+        raise UserError(f"{name!r}: neither a folder nor a model name, as owner/model")
     base = os.environ.get("HF_ENDPOINT", HUB).rstrip("/")
     commit, files = _listing(base, name, revision)
     folder = local_folder("huggingface") / name.replace("/", "--") / commit
@@ -96,7 +96,7 @@ def _listing(base: str, name: str, revision: str) -> tuple[str, list[HubFile]]:
             reason = "the server does not answer as the Hugging Face Hub does"
         if attempt < ATTEMPTS:
             time.sleep(_PAUSE * 4 ** (attempt - 1))
-    raise UserError(f"{url}: could not be read ({reason}): look at the connection, or HF_ENDPOINT")
+    raise UserError(f"{url}: could not be read ({reason}): check the connection, or HF_ENDPOINT")
 
 
 def _refusal(url: str, name: str, revision: str, code: int) -> str:
@@ -126,7 +126,7 @@ def _wanted(name: str, files: list[HubFile]) -> list[HubFile]:
     """Settings, the vocabulary, and the weights in the best format there is."""
     known = {file.name for file in files}
     if CONFIG not in known:
-        raise UserError(f"{name}: has no {CONFIG}: it is no model that we can read")
+        raise UserError(f"{name}: has no {CONFIG}: not a supported model")
     for weights in (SAFETENSORS, PICKLE):
         stem, _, ending = weights.rpartition(".")
         if weights in known:
@@ -160,7 +160,8 @@ def _download(url: str, file: HubFile, path: Path, report: Report) -> None:
             report({"kind": "note", "text": text})
             time.sleep(_PAUSE * 4 ** (attempt - 1))
     raise UserError(
-        f"{url}: could not be downloaded ({reason}): look at the connection; what has come is kept"
+        f"{url}: could not be downloaded ({reason}): check the connection; "
+        "what was downloaded is kept"
     )
 
 
@@ -184,7 +185,7 @@ def _copy(url: str, file: HubFile, coming: Path, report: Report) -> None:
             target.flush()
             os.fsync(target.fileno())
     if done < file.size:
-        raise ValueError(f"the connection broke off after {done:,} of {file.size:,} bytes")
+        raise ValueError(f"the connection was lost after {done:,} of {file.size:,} bytes")
 
 
 def _open(url: str, start: int = 0) -> Any:

@@ -99,7 +99,7 @@ def _drop_positions(weights: Weights, shape: TransformerConfig) -> None:
     for name in [name for name in weights.tensors if name.endswith(_POSITIONS)]:
         table = weights.tensors.pop(name).float()
         if table.shape != own.shape or not torch.allclose(table, own, atol=1e-2):  # half precision
-            raise UserError(f"{weights.where}: {name} is no table of sines and cosines")
+            raise UserError(f"{weights.where}: {name} is not a table of sines and cosines")
 
 
 def _positions(shape: TransformerConfig) -> Tensor:

@@ -150,7 +150,7 @@ def _check_merges(path: Path) -> None:
             or not all(isinstance(part, str) for part in pair)
             or not is_merge(pair, vocabulary, prefix)
         ):
-            raise DamagedError(f"{path}: damaged: {merge!r} is no merge of its vocabulary")
+            raise DamagedError(f"{path}: damaged: {merge!r} is not a merge of its vocabulary")
 
 
 def _wordpiece(path: Path, settings: Mapping[str, Any]) -> Tokenizer:

@@ -1,4 +1,4 @@
-"""A BERT that was fine-tuned for a task, as Hugging Face's class for that task.
+"""Export of a fine-tuned BERT as Hugging Face's class for its task.
 
 Where their classifier of a pre-norm body has a layer of its own before the last, ours has the
 body's pooler, which computes the same. A number is learnt as so many deviations from the mean: the

@@ -1,1 +1,1 @@
-"""What networks that see are made of."""
+"""Building blocks of image networks."""

@@ -1,1 +1,1 @@
-"""Networks that learn against each other."""
+"""Networks for adversarial training."""

@@ -13,7 +13,7 @@ from landmark.core.configuration import settings
 
 @settings
 class GanConfig:
-    """The shape of both players."""
+    """Configuration of generator and discriminator."""
 
     hidden_size: Annotated[int, Field(ge=1)] = 32
     """Width of the two hidden layers."""

@@ -1,1 +1,1 @@
-"""Networks whose layers slide over an image, from LeNet to ResNet."""
+"""Convolutional networks, from LeNet to ResNet."""

@@ -37,7 +37,7 @@ APART = (1, 3, 4)
 
 @settings
 class AlexNetConfig(ImageNetworkConfig):
-    """The shape of an AlexNet; as it stands, the paper's."""
+    """Configuration of an AlexNet; as it stands, the paper's."""
 
     architecture: Literal["alexnet"] = "alexnet"
     """Network architecture."""

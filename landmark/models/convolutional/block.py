@@ -1,4 +1,4 @@
-"""What several convolutional networks are put together from."""
+"""Layers that several convolutional networks share."""
 
 from collections import OrderedDict
 from typing import Literal

@@ -1,4 +1,4 @@
-"""Chains of convolution units, and chains side by side: what Inception networks are drawn with."""
+"""Chains of convolutions and parallel branches, the parts of Inception networks."""
 
 from typing import NamedTuple
 

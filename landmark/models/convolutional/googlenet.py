@@ -41,7 +41,7 @@ _AUXILIARY_AFTER = ("4a", "4d")
 
 @settings
 class GoogLeNetConfig(ImageNetworkConfig):
-    """The shape of a GoogLeNet."""
+    """Configuration of a GoogLeNet."""
 
     architecture: Literal["googlenet"] = "googlenet"
     """Network architecture."""

@@ -28,7 +28,7 @@ Size = Annotated[int, Field(ge=1)]
 
 @settings
 class HighwayConfig(ImageNetworkConfig):
-    """The shape of a highway network, or of a plain one of the same depth."""
+    """Configuration of a highway network, or of a plain one of the same depth."""
 
     architecture: Literal["highway"] = "highway"
     """Network architecture."""

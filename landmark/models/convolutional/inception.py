@@ -28,7 +28,7 @@ _AUXILIARY_AFTER = "6e"
 
 @settings
 class InceptionBNConfig(ImageNetworkConfig):
-    """The shape of an Inception-BN."""
+    """Configuration of an Inception-BN."""
 
     architecture: Literal["inception-bn"] = "inception-bn"
     """Network architecture."""
@@ -38,7 +38,7 @@ class InceptionBNConfig(ImageNetworkConfig):
 
 @settings
 class InceptionV3Config(ImageNetworkConfig):
-    """The shape of an Inception-v3."""
+    """Configuration of an Inception-v3."""
 
     architecture: Literal["inception-v3"] = "inception-v3"
     """Network architecture."""

@@ -38,7 +38,7 @@ class _Config(ImageNetworkConfig):
 
 @settings
 class InceptionV4Config(_Config):
-    """The shape of an Inception-v4."""
+    """Configuration of an Inception-v4."""
 
     architecture: Literal["inception-v4"] = "inception-v4"
     """Network architecture."""
@@ -46,7 +46,7 @@ class InceptionV4Config(_Config):
 
 @settings
 class InceptionResNetV2Config(_Config):
-    """The shape of an Inception-ResNet-v2."""
+    """Configuration of an Inception-ResNet-v2."""
 
     architecture: Literal["inception-resnet-v2"] = "inception-resnet-v2"
     """Network architecture."""

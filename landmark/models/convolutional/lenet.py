@@ -53,7 +53,7 @@ _DIGITS = """
 
 @settings
 class LeNet1998Config(ImageNetworkConfig):
-    """LeNet-5 as it was published."""
+    """Configuration of LeNet-5 as published in 1998."""
 
     architecture: Literal["lenet-1998"] = "lenet-1998"
     """Network architecture."""
@@ -69,7 +69,7 @@ class LeNet1998Config(ImageNetworkConfig):
 
 @settings
 class LeNetConfig(ImageNetworkConfig):
-    """LeNet-5 as it is taught today."""
+    """Configuration of LeNet-5 as it is built today."""
 
     architecture: Literal["lenet"] = "lenet"
     """Network architecture."""

@@ -40,7 +40,7 @@ _POOL: Window = (2, 2, 0)  # what is left of a side by 3x3 windows that may reac
 
 @settings
 class NINConfig(ImageNetworkConfig):
-    """The shape of a Network in Network."""
+    """Configuration of a Network in Network."""
 
     architecture: Literal["nin"] = "nin"
     """Network architecture."""

@@ -26,7 +26,7 @@ _POOL: Window = (3, 2, 1)
 
 @settings
 class PlainConfig(ImageNetworkConfig):
-    """The shape of a plain convolutional network."""
+    """Configuration of a plain convolutional network."""
 
     architecture: Literal["plain"] = "plain"
     """Network architecture."""

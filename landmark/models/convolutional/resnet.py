@@ -1,4 +1,4 @@
-"""ResNet: blocks that learn what to add to their input, so that depth does no harm.
+"""ResNet: deep networks of residual blocks.
 
 He et al. 2016, "Deep Residual Learning for Image Recognition", arXiv 1512.03385: five networks
 for ImageNet (table 1), those for CIFAR-10 (section 4.2), and plain ones of the same shape.
@@ -23,7 +23,7 @@ _EXPANSION = 4  # how much wider a bottleneck ends than it is inside
 
 @settings
 class ResNetConfig(ImageNetworkConfig):
-    """The shape of a residual network."""
+    """Configuration of a residual network."""
 
     architecture: Literal["resnet"] = "resnet"
     """Network architecture."""

@@ -24,7 +24,7 @@ _SCALE = 0.125  # of the scores: they begin small, and grow slowly
 
 @settings
 class ResNet9Config(ImageNetworkConfig):
-    """The shape of a ResNet-9; as it stands, the original's."""
+    """Configuration of a ResNet-9; as it stands, the original's."""
 
     architecture: Literal["resnet-9"] = "resnet-9"
     """Network architecture."""

@@ -1,4 +1,4 @@
-"""How the side of an image shrinks on its way through windows, and the smallest that comes through.
+"""Spatial size after convolutions and pooling, and the smallest possible input size.
 
 Dense layers read maps of one size. It is found from `image_size` by arithmetic; images of another
 size come through too, their maps averaged to it, as torchvision does.

@@ -1,4 +1,4 @@
-"""The unit that networks since 2015 are made of: a convolution, a batch norm, a rectifier.
+"""Convolution, batch norm and ReLU, the unit of networks since 2015.
 
 Ioffe and Szegedy 2015, arXiv 1502.03167: the norm stands between the convolution and the
 rectifier, and takes the place of the convolution's bias. The three are a Sequential, so that

@@ -36,7 +36,7 @@ _SMALLEST = 2 ** len(_GROWTH)  # each block halves the side
 
 @settings
 class VGGConfig(ImageNetworkConfig):
-    """The shape of a VGG."""
+    """Configuration of a VGG."""
 
     architecture: Literal["vgg"] = "vgg"
     """Network architecture."""

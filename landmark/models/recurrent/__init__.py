@@ -1,1 +1,1 @@
-"""Networks that read one token after another and carry a state."""
+"""Recurrent networks."""

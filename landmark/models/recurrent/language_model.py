@@ -24,7 +24,7 @@ _PIECE = 512  # tokens of a prompt read at a time: memory does not grow with its
 
 @settings
 class RecurrentLanguageModelConfig:
-    """The shape of a recurrent language model."""
+    """Configuration of a recurrent language model."""
 
     architecture: Literal["recurrent"] = "recurrent"
     """Network architecture."""

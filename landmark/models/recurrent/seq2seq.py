@@ -1,4 +1,4 @@
-"""Sequence to sequence: a recurrent network reads the source, another writes the target.
+"""Sequence to sequence: recurrent encoder and decoder.
 
 Sutskever et al. 2014, arXiv 1409.3215: one vector is all that passes between the two (`score:
 last`). Bahdanau et al. 2015, arXiv 1409.0473: the source is read in both directions, and each step
@@ -29,7 +29,7 @@ Size = Annotated[int, Field(ge=1)]
 
 @settings
 class Seq2seqConfig:
-    """The shape of a recurrent encoder-decoder."""
+    """Configuration of a recurrent encoder-decoder."""
 
     architecture: Literal["seq2seq"] = "seq2seq"
     """Network architecture."""

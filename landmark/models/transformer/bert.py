@@ -26,7 +26,7 @@ _SPREAD = 0.02  # standard deviation of fresh weights
 
 @settings
 class BERTConfig:
-    """The shape of a BERT."""
+    """Configuration of a BERT."""
 
     architecture: Literal["bert"] = "bert"
     """Network architecture."""

@@ -29,7 +29,7 @@ _SPREAD = 0.02  # standard deviation of fresh weights
 
 @settings
 class GPTConfig:
-    """The shape of a GPT."""
+    """Configuration of a GPT."""
 
     architecture: Literal["gpt"] = "gpt"
     """Network architecture."""

@@ -28,7 +28,7 @@ Size = Annotated[int, Field(ge=1)]
 
 @settings
 class TransformerConfig:
-    """The shape of a Transformer."""
+    """Configuration of a Transformer."""
 
     architecture: Literal["transformer"] = "transformer"
     """Network architecture."""

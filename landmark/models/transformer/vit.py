@@ -31,7 +31,7 @@ _SPREAD = 0.02  # standard deviation of fresh positions
 
 @settings
 class ViTConfig(ImageNetworkConfig):
-    """The shape of a Vision Transformer."""
+    """Configuration of a Vision Transformer."""
 
     architecture: Literal["vit"] = "vit"
     """Network architecture."""

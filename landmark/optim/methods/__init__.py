@@ -1,1 +1,1 @@
-"""The methods of descent, each written out beside its equation; torch's kernels behind them."""
+"""Optimizers, each written out beside its equation; torch's kernels behind them."""

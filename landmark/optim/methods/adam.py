@@ -1,4 +1,4 @@
-"""Adam, and what was made of it: AdamW, AMSGrad.
+"""Adam and its variants AdamW and AMSGrad.
 
 Adam: Kingma and Ba 2015, arXiv 1412.6980, algorithm 1, with its settings. AdamW: Loshchilov and
 Hutter 2019, arXiv 1711.05101. AMSGrad: Reddi et al. 2018, arXiv 1904.09237; as in torch it corrects

@@ -1,4 +1,4 @@
-"""What the methods of descent share: checked settings, parameter groups, the loop of one step.
+"""What the optimizers share: checked settings, parameter groups, the loop of one step.
 
 A method is a class of ours above torch's own of the same kind, so whatever takes a torch optimiser
 takes it (schedulers, clipping, saved states). `written_out=True` steps through the lines of its
@@ -25,7 +25,7 @@ SMALL = 2**15
 
 
 class Method(torch.optim.Optimizer):
-    """A method of descent; stands before torch's class of the same kind among its bases."""
+    """Base class of the optimizers; listed before torch's class of the same kind."""
 
     written_out: bool
     takes_sparse_gradients = False

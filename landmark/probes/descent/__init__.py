@@ -1,1 +1,1 @@
-"""How optimisers move: paths on surfaces over the plane, and the updates of real trainings."""
+"""Optimizer paths on test surfaces, and the updates of real trainings."""

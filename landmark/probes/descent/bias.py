@@ -1,4 +1,4 @@
-"""What Adam's bias correction does: a small network trained with it and without.
+"""Adam's bias correction: a small network trained with and without it.
 
 Kingma and Ba 2015, arXiv 1412.6980, figure 4, has a variational autoencoder there; here it is one
 hidden layer of tanh on the embedded digits. Both moments begin at zero. Without correction a step

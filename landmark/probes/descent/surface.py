@@ -30,7 +30,7 @@ class Surface:
     lowest: float
     """The height of the minima."""
     window: tuple[float, float, float, float]
-    """What a picture shows: the least and the largest x, then y."""
+    """Limits of the plot: smallest and largest x, then y."""
     free_corner: Corner = "lower right"
     """Of the picture: no path leads there."""
 

@@ -1,4 +1,4 @@
-"""How far each layer of a network moves at each step of a training.
+"""The size of each layer's updates at each training step.
 
 An optimiser is watched from outside, by torch's hooks around its step. Matrices and kernels are
 looked at, biases and norms are not: many begin at zero, where a share of their size says nothing.

@@ -1,1 +1,1 @@
-"""What happens inside a network that looks at images."""
+"""Analysis of image networks."""

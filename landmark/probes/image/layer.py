@@ -1,4 +1,4 @@
-"""The layers of a network that looks at images, and the feature maps each makes of one."""
+"""The layers of an image network and their feature maps."""
 
 import math
 from collections.abc import Callable

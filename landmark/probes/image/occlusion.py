@@ -1,4 +1,4 @@
-"""Occlusion: how much less a network believes in a class when a part of the image is covered.
+"""Occlusion sensitivity: the class probability with a part of the image covered.
 
 Zeiler and Fergus 2014, arXiv 1311.2901, section 4.2.
 """

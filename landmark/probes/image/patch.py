@@ -1,4 +1,4 @@
-"""Where the heads of a Vision Transformer look, and how alike its positions are.
+"""Attention and position similarity of a Vision Transformer.
 
 Attention rollout: Abnar and Zuidema 2020, arXiv 2005.00928, section 3. Attention distance and the
 similarity of positions: Dosovitskiy et al. 2021, arXiv 2010.11929, figure 7.

@@ -1,4 +1,4 @@
-"""Receptive fields: which pixels a unit can see, by arithmetic and by gradients.
+"""Receptive fields: theoretical, by arithmetic, and effective, by gradients.
 
 Of kernel k, stride s, dilation d and padding p, one after another: the field grows by (k - 1) d
 steps, the step between neighbours by the factor s, and the first unit's field begins p steps

@@ -1,4 +1,4 @@
-"""Saliency: which places of a layer's maps speak for a class, and which pixels move its score.
+"""Saliency: where feature maps show evidence for a class, and which pixels move its score.
 
 Grad-CAM: Selvaraju et al. 2017, arXiv 1610.02391, equations 1 and 2. For a network that ends in
 global average pooling and one dense layer it is CAM (Zhou et al. 2016) but for a factor. Patches of

@@ -1,4 +1,4 @@
-"""What there is for generative adversarial networks."""
+"""The card of generative adversarial networks."""
 
 from landmark.tasks.card import Card, Verb
 
@@ -12,8 +12,8 @@ CARD = Card(
     open=f"{_HERE}.pipeline:open_pipeline",
     evaluate=Verb(
         name="evaluate",
-        help="GANs: mean and standard deviation of samples beside the data's, their "
-        "Jensen-Shannon divergence, and how sure the discriminator is.",
+        help="GANs: mean and standard deviation of samples and data, their "
+        "Jensen-Shannon divergence, and how far the discriminator is from 1/2.",
         run=f"{_HERE}.evaluation:evaluate",
         options=f"{_HERE}.options:EvaluateOptions",
         unit="samples",
@@ -22,8 +22,8 @@ CARD = Card(
     verbs=(
         Verb(
             name="sample",
-            help="Draw samples from a GAN, a number a line.",
-            summary="Draw samples from a generative model: images or points.",
+            help="Sample from a GAN, one number per line.",
+            summary="Sample from a generative model: images or numbers.",
             run=f"{_HERE}.verbs:sample",
             options=f"{_HERE}.options:SampleOptions",
             unit="samples",

@@ -9,7 +9,7 @@ from landmark.core.configuration import settings
 
 @settings
 class SampleOptions:
-    """How many samples to draw."""
+    """Options of `landmark sample` for GANs."""
 
     count: Annotated[int, Field(ge=1)] = 16
     """Number of samples."""

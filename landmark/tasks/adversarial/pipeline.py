@@ -67,7 +67,7 @@ class AdversarialPipeline:
     def sample(self, count: int = 16, seed: int = 1) -> Points:
         """Points that the generator makes; the same seed draws the same. (N,)"""
         if count < 1:
-            raise UserError(f"{count} samples cannot be drawn: ask for one at least")
+            raise UserError(f"{count} samples cannot be drawn: the minimum is 1")
         random = np.random.default_rng(derive_seed(seed, "sample"))
         noise = random.standard_normal((count, self.config.data.noise_size), np.float32)
         made = self.generator(torch.from_numpy(noise).to(self.device))[:, 0]

@@ -12,13 +12,13 @@ add_system(
         "Goodfellow et al., Generative Adversarial Nets, arXiv 1406.2661",
         2014,
         "generation",
-        what="a generator and a discriminator against each other",
+        what="generator and discriminator trained against each other",
     )
 )
 
 
 @recipe(
-    "gan-gaussian", system="gan", summary="two players on a Gaussian: the smallest GAN, seconds"
+    "gan-gaussian", system="gan", summary="the smallest GAN, on a one-dimensional Gaussian: seconds"
 )
 def gan_gaussian() -> AdversarialRun:
     return AdversarialRun(

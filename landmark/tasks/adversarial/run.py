@@ -20,7 +20,7 @@ from landmark.tasks.task import Assembly, RunConfig, Task
 
 @settings
 class AdversarialRun(RunConfig):
-    """A complete adversarial training on points."""
+    """A complete training of a GAN."""
 
     task: Literal["adversarial"] = "adversarial"
     data: GaussianConfig = dataclasses.field(default_factory=GaussianConfig)

@@ -1,4 +1,4 @@
-"""What there is for autoencoders."""
+"""The card of autoencoders."""
 
 from landmark.tasks.card import Card, Product, Verb
 
@@ -13,7 +13,7 @@ CARD = Card(
     open=f"{_HERE}.pipeline:open_pipeline",
     evaluate=Verb(
         name="evaluate",
-        help="Autoencoders: the negative ELBO of images, its reconstruction and its KL term.",
+        help="Autoencoders: negative ELBO of images, with its reconstruction and KL terms.",
         run=f"{_HERE}.evaluation:evaluate",
         options=f"{_HERE}.options:EvaluateOptions",
         check=f"{_HERE}.evaluation:check",
@@ -31,8 +31,8 @@ CARD = Card(
     verbs=(
         Verb(
             name="sample",
-            help="Draw images from a variational autoencoder.",
-            summary="Draw samples from a generative model: images or points.",
+            help="Sample images from a variational autoencoder.",
+            summary="Sample from a generative model: images or numbers.",
             run=f"{_HERE}.verbs:sample",
             options=f"{_HERE}.options:SampleOptions",
             products=(
@@ -49,7 +49,7 @@ CARD = Card(
         ),
         Verb(
             name="reconstruct",
-            help="Encode images and decode them again with an autoencoder.",
+            help="Reconstruct images with an autoencoder.",
             run=f"{_HERE}.verbs:reconstruct",
             takes="images",
             products=(

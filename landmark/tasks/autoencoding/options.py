@@ -26,7 +26,7 @@ class EvaluateOptions:
 
 @settings
 class SampleOptions:
-    """How many images to make."""
+    """Options of `landmark sample` for autoencoders."""
 
     count: Annotated[int, Field(ge=1)] = 16
     """Number of samples."""

@@ -107,7 +107,7 @@ class AutoencodingPipeline:
     def sample(self, count: int = 16, seed: int = 1) -> list[Pixels]:
         """Images of codes drawn from the prior; the same seed draws the same. (H, W, C) each"""
         if count < 1:
-            raise UserError(f"{count} images cannot be drawn: ask for one at least")
+            raise UserError(f"{count} images cannot be drawn: the minimum is 1")
         random = np.random.default_rng(derive_seed(seed, "sample"))
         shape = (count, self.config.model.latent_size)
         return self.decode(random.standard_normal(shape, np.float32))

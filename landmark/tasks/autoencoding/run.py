@@ -40,7 +40,7 @@ def prepare(
         config = dataclasses.replace(config, data=data)
     form, images, valid_images = prepare_images(config.data, folder, report)
     ones = (1.0,) * form.channels
-    form = dataclasses.replace(form, mean=(0.0,) * form.channels, deviation=ones)
+    form = dataclasses.replace(form, mean=(0.0,) * form.channels, std=ones)
     form.save(folder / FILE)
     batches = math.ceil(images / config.batches.size)
     trainer = resolve_epochs(config.trainer, batches)

@@ -1,4 +1,4 @@
-"""What there is for bags of words."""
+"""The card of bags of words."""
 
 from landmark.tasks.card import Card, Verb
 
@@ -13,7 +13,7 @@ CARD = Card(
     open=f"{_HERE}.pipeline:open_pipeline",
     evaluate=Verb(
         name="evaluate",
-        help="Texts as bags of words: accuracy, F1, Matthews' correlation and loss.",
+        help="Bag of words: accuracy, F1, Matthews correlation and loss.",
         run=f"{_TEXTS}.verbs:evaluate",
         options=f"{_TEXTS}.options:EvaluateOptions",
         check=f"{_TEXTS}.verbs:check_sets",
@@ -23,8 +23,8 @@ CARD = Card(
     verbs=(
         Verb(
             name="predict",
-            help="Label texts by the words that they have.",
-            summary="Label texts, tag words or answer questions.",
+            help="Classify texts by bag of words.",
+            summary="Classify texts, tag words or answer questions.",
             run=f"{_TEXTS}.verbs:predict",
             takes="texts",
             read=f"{_TEXTS}.verbs:read",

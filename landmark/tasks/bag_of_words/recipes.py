@@ -10,7 +10,7 @@ from landmark.tasks.catalog import recipe
 @recipe(
     "race-bag-of-words",
     system="adam",
-    summary="logistic regression on the words of SST-2, which stands in for IMDB: figure 1",
+    summary="logistic regression on bags of words, SST-2 instead of IMDB: figure 1",
 )
 def race_bag_of_words() -> BagOfWordsRun:
     return BagOfWordsRun(

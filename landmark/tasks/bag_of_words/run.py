@@ -31,7 +31,7 @@ from landmark.tasks.task import Assembly, RunConfig, Task
 
 @settings
 class BagBatchConfig:
-    """How texts are put together for one update."""
+    """Batches of texts."""
 
     size: Annotated[int, Field(ge=1)] = 128
     """Batch size in texts."""

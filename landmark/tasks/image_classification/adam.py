@@ -58,7 +58,7 @@ def race_mlp() -> ImageClassificationRun:
 @recipe(
     "race-mlp-deterministic",
     system="adam",
-    summary="the same without dropout, which a line search needs: figure 2b",
+    summary="784-1000-1000-10 without dropout, as a line search needs: figure 2b",
 )
 def race_mlp_deterministic() -> ImageClassificationRun:
     return _mnist(DenseConfig(), 200, weight_decay=1e-4)

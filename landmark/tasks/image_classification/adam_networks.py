@@ -23,6 +23,6 @@ add_system(
             Network(name, build_network, config, look_once, _PUBLISHED.get(name), _NOTES[name])
             for name, config in {**dense.VARIANTS, **plain.VARIANTS}.items()
         ),
-        "the optimiser, raced against others",
+        "optimizer, compared with others as in its paper",
     )
 )

@@ -1,4 +1,4 @@
-"""What there is for image classification."""
+"""The card of image classification."""
 
 from landmark.tasks.card import Card, Importer, Product, Verb
 
@@ -29,7 +29,7 @@ CARD = Card(
         products=(
             Product(
                 "confusion",
-                "Draw the confusion matrix of the first set to this file.",
+                "Plot the confusion matrix of the first set to this file.",
                 f"{_FIGURES}.confusion:write",
             ),
             Product(
@@ -40,7 +40,7 @@ CARD = Card(
             ),
             Product(
                 "mistakes",
-                "Draw the misclassified images with the most probable wrong classes.",
+                "Plot the misclassified images with the highest confidence to this file.",
                 f"{_FIGURES}.mistakes:write",
             ),
         ),
@@ -50,19 +50,19 @@ CARD = Card(
     verbs=(
         Verb(
             name="classify",
-            help="Print the most probable classes of images.",
+            help="Classify images: print the most probable classes.",
             run=f"{_HERE}.verbs:classify",
             options=f"{_HERE}.options:ClassifyOptions",
             takes="images",
             products=(
                 Product(
                     "figure",
-                    "Draw the images with their classes to this file.",
+                    "Plot the images with their classes to this file.",
                     f"{_FIGURES}.classified:write",
                 ),
                 Product(
                     "csv",
-                    "Write images, classes and probabilities to this .csv file, a row an image.",
+                    "Write images, classes and probabilities to this .csv file, one row per image.",
                     f"{_HERE}.predictions:write_classified",
                     suffixes=(".csv",),
                     replaces_output=True,
@@ -73,14 +73,14 @@ CARD = Card(
         ),
         Verb(
             name="similar",
-            help="Find similar images: those with the nearest features in the last hidden layer.",
+            help="Find similar images by the features of the last hidden layer.",
             run=f"{_HERE}.verbs:similar",
             options=f"{_HERE}.options:SimilarOptions",
             takes="images",
             products=(
                 Product(
                     "figure",
-                    "Draw each image with those similar to it to this file.",
+                    "Plot each image with its most similar images to this file.",
                     f"{_FIGURES}.similar:write",
                 ),
             ),
@@ -89,13 +89,13 @@ CARD = Card(
         ),
         Verb(
             name="features",
-            help="Print the features of images: what a network's last layer reads.",
+            help="Extract image features: the input of a network's last layer.",
             run=f"{_HERE}.verbs:features",
             takes="images",
             products=(
                 Product(
                     "output",
-                    "Write the vectors to this .npy file, a row each, and the names to a .tsv.",
+                    "Write the vectors to this .npy file, one row each, and the names to a .tsv.",
                     f"{_HERE}.verbs:write_features",
                     suffixes=(".npy",),
                     replaces_output=True,
@@ -108,7 +108,7 @@ CARD = Card(
     exports={
         "onnx": Verb(
             name="onnx",
-            help="The network as an ONNX graph, in float32 or int8.",
+            help="ONNX model, in float32 or int8.",
             run=f"{_HERE}.exports:export_network",
             options=f"{_HERE}.options:OnnxOptions",
         )
@@ -116,13 +116,13 @@ CARD = Card(
     imports={
         "torchvision": Importer(
             "torchvision",
-            "Make a run of an AlexNet, VGG, GoogLeNet, Inception-v3, ResNet or ViT of torchvision.",
+            "Import an AlexNet, VGG, GoogLeNet, Inception-v3, ResNet or ViT from torchvision.",
             f"{_HERE}.imports:import_torchvision",
             f"{_HERE}.options:TorchvisionOptions",
         ),
         "timm": Importer(
             "timm",
-            "Make a run of a VGG, Inception-v3 or -v4, Inception-ResNet-v2, ResNet or ViT of timm.",
+            "Import a VGG, Inception-v3 or -v4, Inception-ResNet-v2, ResNet or ViT from timm.",
             f"{_HERE}.imports:import_timm",
             f"{_HERE}.options:TimmOptions",
         ),

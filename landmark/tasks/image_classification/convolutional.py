@@ -112,7 +112,7 @@ for _name, _paper, _year, _what, _variants in (
         "LeCun, Bottou, Bengio and Haffner, Gradient-Based Learning Applied to Document "
         "Recognition, Proceedings of the IEEE",
         1998,
-        "convolutions and pooling for handwritten digits",
+        "convolutional network for handwritten digits",
         lenet.VARIANTS,
     ),
     (
@@ -120,14 +120,14 @@ for _name, _paper, _year, _what, _variants in (
         "Krizhevsky, Sutskever and Hinton, ImageNet Classification with Deep Convolutional "
         "Neural Networks, NIPS",
         2012,
-        "the convolutional network that won ImageNet in 2012",
+        "convolutional network that won ImageNet in 2012",
         alexnet.VARIANTS,
     ),
     (
         "nin",
         "Lin, Chen and Yan, Network In Network, arXiv 1312.4400",
         2013,
-        "small networks inside convolutions",
+        "1x1 convolutions and global average pooling",
         nin.VARIANTS,
     ),
     (
@@ -135,21 +135,21 @@ for _name, _paper, _year, _what, _variants in (
         "Simonyan and Zisserman, Very Deep Convolutional Networks for Large-Scale Image "
         "Recognition, arXiv 1409.1556",
         2014,
-        "up to 19 layers of 3x3 convolutions",
+        "up to 19 layers, all convolutions 3x3",
         vgg.VARIANTS,
     ),
     (
         "googlenet",
         "Szegedy et al., Going Deeper with Convolutions, arXiv 1409.4842",
         2014,
-        "convolutions of several sizes side by side",
+        "parallel convolutions of several sizes (Inception)",
         googlenet.VARIANTS,
     ),
     (
         "highway",
         "Srivastava, Greff and Schmidhuber, Highway Networks, arXiv 1505.00387",
         2015,
-        "deep networks with gated skip connections",
+        "deep network with gated skip connections",
         highway.VARIANTS,
     ),
     (

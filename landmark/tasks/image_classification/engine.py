@@ -1,4 +1,4 @@
-"""What looks at images: normalised images in, scores out. PyTorch's fast path, and ONNX Runtime.
+"""Inference engines for image classifiers: PyTorch and ONNX Runtime, normalised images to scores.
 
 On a processor, convolutions are fastest on images that lie channels-last in memory, which spares
 them reordering every map; batch norms are folded into them, and weights are packed once (see

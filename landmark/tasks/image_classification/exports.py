@@ -52,7 +52,7 @@ def export_network(
         "fit": form.fit,
         "interpolation": form.interpolation,
         "mean": form.mean,
-        "deviation": form.deviation,
+        "deviation": form.std,
     }
 
     def fill(partial: Path) -> None:

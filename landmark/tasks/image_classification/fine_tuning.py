@@ -33,7 +33,7 @@ POSITIONS = "embedding.position"
 
 @settings
 class ImageFineTuningConfig:
-    """How much of the network that a run begins from changes."""
+    """Fine-tuning: which stages of the pretrained network are trained, and how fast."""
 
     frozen_stages: Annotated[int, Field(ge=0)] = 0
     """Number of lowest stages to freeze, including their batch norm statistics."""
@@ -106,7 +106,7 @@ class ImageOrigin:
 
     def colours_for(self, form: ImageForm) -> ImageForm:
         """Images are normalised as the network is used to, not by their own mean."""
-        return dataclasses.replace(form, mean=self.form.mean, deviation=self.form.deviation)
+        return dataclasses.replace(form, mean=self.form.mean, std=self.form.std)
 
     @torch.no_grad()
     def save(self, model: VisionConfig, form: ImageForm, folder: Path) -> None:

@@ -77,18 +77,18 @@ def _resnet_cifar10(depth: int, warmup_steps: int) -> ImageClassificationRun:
     return _cifar10(network, _momentum(1e-4), schedule, _trainer(1000, max_steps=64_000))
 
 
-@recipe("resnet20-cifar10", system="resnet", summary="the paper's ResNet-20 on CIFAR-10 whole")
+@recipe("resnet20-cifar10", system="resnet", summary="the paper's ResNet-20 on all of CIFAR-10")
 def resnet20_cifar10() -> ImageClassificationRun:
     return _resnet_cifar10(20, warmup_steps=0)
 
 
-@recipe("resnet110-cifar10", system="resnet", summary="the paper's ResNet-110 on CIFAR-10 whole")
+@recipe("resnet110-cifar10", system="resnet", summary="the paper's ResNet-110 on all of CIFAR-10")
 def resnet110_cifar10() -> ImageClassificationRun:
     """The paper begins it at a lower rate for about 400 updates, or it would not begin to learn."""
     return _resnet_cifar10(110, warmup_steps=400)
 
 
-@recipe("nin-cifar10", system="nin", summary="Network in Network on CIFAR-10 whole")
+@recipe("nin-cifar10", system="nin", summary="Network in Network on all of CIFAR-10")
 def nin_cifar10() -> ImageClassificationRun:
     """The paper's schedule: a tenth when it stops improving, twice. Its numbers are not told."""
     return _cifar10(

@@ -12,7 +12,6 @@ import torch
 
 from landmark.core.errors import UserError
 from landmark.core.registry import nearest
-from landmark.core.storage import signed
 from landmark.data.images.corpus import ImageDataConfig
 from landmark.data.images.decoding import Interpolation
 from landmark.data.images.form import FILE, ImageForm
@@ -39,12 +38,12 @@ _IS_HUB_NAME = re.compile(r"[A-Za-z0-9][\w-]*/[A-Za-z0-9][\w.-]*(?<!\.pth)(?<!\.
 class Preparation:
     """How images become what a network reads; what is None is usual for it."""
 
-    scaled: int | None = None
+    resize: int | None = None
     """Pixels of the shorter side before the centre crop."""
     image_size: int | None = None
     """Size of the centre crop in pixels."""
     mean: tuple[float, ...] | None = None
-    deviation: tuple[float, ...] | None = None
+    std: tuple[float, ...] | None = None
     """Standard deviation of pixel values (0 to 1): one per channel or one for all."""
     interpolation: Interpolation | None = None
     """Interpolation when resizing."""
@@ -100,12 +99,12 @@ def import_network(
     """Make a run of a file of weights; of timm's, also of a folder or a name on the Hub.
 
     weights: which of the weights that torchvision publishes these are, as IMAGENET1K_V2. It
-    decides how images are prepared, as does a preparation that says `scaled`.
+    decides how images are prepared, as does a preparation that says `resize`.
     """
     wanted = preparation or Preparation()
     if weights is not None and library != "torchvision":
         raise UserError(f"--weights names weights of torchvision, not of {library}")
-    if weights is not None and wanted.scaled is not None:
+    if weights is not None and wanted.resize is not None:
         raise UserError("--weights says how images are resized: leave out --resize")
     given = Path(source)
     target = free_folder(run, given.resolve().name.removesuffix(given.suffix * given.is_file()))
@@ -115,7 +114,7 @@ def import_network(
     if library == "timm" and given.is_dir():
         file, said, names = _read_folder(given)
     found = LIBRARIES[library](read_state(file), given, network)
-    if library == "torchvision" and wanted.scaled is None:
+    if library == "torchvision" and wanted.resize is None:
         said = _published_preparation(found, file, weights, wanted.image_size)
     classes = found.config.classes
     names = read_labels(labels) if labels else names
@@ -130,7 +129,7 @@ def import_network(
         names = [f"class {number}" for number in range(classes)]
     config, form = _prepared(found, wanted.over(said), names)
     report({"kind": "note", "text": f"note: {found.name}, {_describe(config, form)}"})
-    assets = {FILE: signed(dataclasses.asdict(form))}
+    assets = {FILE: form.content()}
     write_imported(config, found.state, assets, target, f"{library}: {source}")
     return target
 
@@ -184,8 +183,8 @@ def _preparation(
             f"the file's positions are for {found.config.image_size}"
         )
     side = image_size or published.image_size
-    scaled = round(published.resize * side / published.image_size)
-    return Preparation(scaled, interpolation=published.interpolation)
+    resize = round(published.resize * side / published.image_size)
+    return Preparation(resize, interpolation=published.interpolation)
 
 
 def _prepared(
@@ -205,24 +204,25 @@ def _prepared(
                 f"{found.name} reads images of {found.config.image_size} pixels a side, "
                 f"not {wanted.image_size}"
             )
-    usual = found.family.scaled / found.family.variants[found.name].image_size
-    scaled = wanted.scaled or round(usual * model.image_size)
-    if scaled < model.image_size:
+    usual = found.family.resize / found.family.variants[found.name].image_size
+    resize = wanted.resize or round(usual * model.image_size)
+    if resize < model.image_size:
         raise UserError(
-            f"images are scaled to {scaled} pixels, which has no middle of {model.image_size}"
+            f"images are resized to {resize} pixels, smaller than the centre crop of "
+            f"{model.image_size}"
         )
-    mean, deviation = found.family.colours
+    mean, std = found.family.colours
     form = ImageForm(
         names=tuple(names),
         channels=channels,
-        size=scaled,
+        size=resize,
         mean=_colours("mean", wanted.mean or mean, channels),
-        deviation=_colours("deviation", wanted.deviation or deviation, channels),
+        std=_colours("std", wanted.std or std, channels),
         interpolation=wanted.interpolation or "bilinear",
     )
     data = ImageDataConfig(
         corpus="files",
-        size=scaled,
+        size=resize,
         channels=channels,  # type: ignore[arg-type]
         interpolation=form.interpolation,
     )
@@ -239,19 +239,17 @@ def _colours(what: str, values: tuple[float, ...], channels: int) -> tuple[float
         found = (sum(values) / 3,)
     else:
         raise UserError(f"{what}: {len(values)} numbers for images of {channels} channels")
-    if what == "deviation" and min(found) <= 0:
-        raise UserError("deviation: must be above 0")
+    if what == "std" and min(found) <= 0:
+        raise UserError("std: must be above 0")
     return found
 
 
 def _describe(config: ImageClassificationRun, form: ImageForm) -> str:
-    mean, deviation = (
-        ", ".join(f"{value:g}" for value in values) for values in (form.mean, form.deviation)
-    )
+    mean, std = (", ".join(f"{value:g}" for value in values) for values in (form.mean, form.std))
     side, bicubic = config.model.image_size, ", bicubic" * (form.interpolation == "bicubic")
     return (
-        f"{len(form.names)} classes; images: shorter side {form.size}{bicubic}, of it the middle "
-        f"{side} x {side}, mean {mean}, deviation {deviation}"
+        f"{len(form.names)} classes; images: resized to {form.size}{bicubic}, centre crop "
+        f"{side} x {side}, mean {mean}, std {std}"
     )
 
 
@@ -264,7 +262,7 @@ def read_labels(path: Path) -> list[str]:
             raise UserError(f"{path}: cannot be read: {error.strerror}") from None
         except (ValueError, TypeError, KeyError, RecursionError):
             raise UserError(
-                f"{path}: is no list of names, nor an object of them by number"
+                f"{path}: is neither a list of names nor an object that maps numbers to names"
             ) from None
     else:
         names = [line.strip() for line in read_lines(path)]

@@ -21,7 +21,7 @@ class ImageOpenOptions(PrecisionOptions):
 
 @settings
 class ClassifyOptions:
-    """How images are classified."""
+    """Options of `landmark classify`."""
 
     top: Annotated[int, Field(ge=1)] = 5
     """Number of most probable classes to show."""
@@ -51,7 +51,7 @@ class SimilarOptions:
 
 @settings
 class EvaluateOptions:
-    """What images to score."""
+    """Which images to score."""
 
     split: tuple[str, ...] = ()
     """Split of the run's own data; default: test if there is one, else valid. Repeatable."""

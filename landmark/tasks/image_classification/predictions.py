@@ -1,4 +1,4 @@
-"""What a network says of every image of a set, and of images as a table: .csv files."""
+"""Predictions of an image classifier as tables (.csv)."""
 
 import csv
 import io

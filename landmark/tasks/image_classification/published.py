@@ -1,4 +1,4 @@
-"""What papers and lectures report of networks for images: layers, operations, errors.
+"""Published figures of image networks: layers, operations, errors.
 
 `landmark show` puts these beside what is counted here. Numbers that a paper rounds or prints in
 its own way are kept as printed.

@@ -1,4 +1,4 @@
-"""Recipes for images: from the embedded digits, in seconds, to one's own folders of photographs.
+"""Recipes for image classification: from the embedded digits to your own folders of photographs.
 
 Times are for two cores with AVX2. Networks with batch norms learn by gradient descent with
 Nesterov's momentum, a rate that grows for a while and then falls to nothing as a cosine, weight
@@ -141,7 +141,7 @@ _FLOWERS = ImageDataConfig(corpus="flowers-96", validation=0.05)
 @recipe(
     "lenet5-digits",
     system="lenet",
-    summary="8x8 digits that come with us",
+    summary="8x8 digits that come with Landmark",
     minutes=0.3,
     reaches="all 360 held-out images right",
 )
@@ -160,7 +160,7 @@ def lenet5_digits() -> ImageClassificationRun:
 @recipe(
     "lenet5-mnist",
     system="lenet",
-    summary="the network of 1998 on MNIST",
+    summary="the LeNet-5 of 1998 on MNIST",
     minutes=7.1,
     reaches="error 0.93 %",
 )
@@ -171,7 +171,7 @@ def lenet5_mnist() -> ImageClassificationRun:
 @recipe(
     "best-mnist",
     system="resnet",
-    summary="our best on MNIST, a small ResNet-9",
+    summary="best result on MNIST: a small ResNet-9",
     minutes=37.5,
     reaches="error 0.28 %",
 )
@@ -199,7 +199,7 @@ def resnet_cifar() -> ImageClassificationRun:
     )
 
 
-@recipe("resnet20-cifar", system="resnet", summary="the paper's ResNet-20 on the same quarter")
+@recipe("resnet20-cifar", system="resnet", summary="the paper's ResNet-20 on a quarter of CIFAR-10")
 def resnet20_cifar() -> ImageClassificationRun:
     shape = ResNetConfig(
         classes=10,
@@ -213,12 +213,14 @@ def resnet20_cifar() -> ImageClassificationRun:
     return _cifar(shape, _descent(1e-4), _divided(0.1), epochs=60)
 
 
-@recipe("nin-cifar", system="nin", summary="Network in Network on the quarter of CIFAR-10")
+@recipe("nin-cifar", system="nin", summary="Network in Network on a quarter of CIFAR-10")
 def nin_cifar() -> ImageClassificationRun:
     return _cifar(NINConfig(classes=10), _descent(), _divided(0.02), epochs=14, clip_norm=5.0)
 
 
-@recipe("vgg-cifar", system="vgg", summary="a narrow VGG-11 with batch norm on the same quarter")
+@recipe(
+    "vgg-cifar", system="vgg", summary="a narrow VGG-11 with batch norm on a quarter of CIFAR-10"
+)
 def vgg_cifar() -> ImageClassificationRun:
     shape = VGGConfig(
         classes=10, image_size=32, layout="a", width=32, dense_width=256, batch_norm=True
@@ -226,7 +228,7 @@ def vgg_cifar() -> ImageClassificationRun:
     return _cifar(shape, _descent(), _divided(0.05), epochs=40)
 
 
-@recipe("highway-cifar", system="highway", summary="19 gated layers on the quarter of CIFAR-10")
+@recipe("highway-cifar", system="highway", summary="19 highway layers on a quarter of CIFAR-10")
 def highway_cifar() -> ImageClassificationRun:
     shape = HighwayConfig(depths=(6, 6, 6), widths=(16, 32, 64))
     return _cifar(shape, _descent(), _divided(0.05), epochs=40, clip_norm=5.0)
@@ -235,7 +237,7 @@ def highway_cifar() -> ImageClassificationRun:
 @recipe(
     "vit-cifar",
     system="vit",
-    summary="a small ViT on the quarter of CIFAR-10: why it trails",
+    summary="a small ViT on a quarter of CIFAR-10",
     minutes=76.2,
     reaches="accuracy 60.21 %",
 )
@@ -252,7 +254,7 @@ def vit_cifar() -> ImageClassificationRun:
     return _cifar(shape, _adam(0.05), _cosine(1e-3, 700), epochs=40, mixup=0.2, clip_norm=1.0)
 
 
-@recipe("vit-digits", system="vit", summary="a tiny ViT on the digits that come with us: a minute")
+@recipe("vit-digits", system="vit", summary="a tiny ViT on the embedded 8x8 digits: a minute")
 def vit_digits() -> ImageClassificationRun:
     return ImageClassificationRun(
         data=ImageDataConfig(corpus="digits"),
@@ -283,7 +285,7 @@ def _small_photograph(classes: int) -> ResNet9Config:
 @recipe(
     "resnet-flowers",
     system="resnet",
-    summary="a small ResNet-9 on five kinds of flower, from scratch",
+    summary="a small ResNet-9 on five classes of flowers, from scratch",
     minutes=31.5,
     reaches="accuracy 86.55 %",
 )
@@ -291,7 +293,7 @@ def resnet_flowers() -> ImageClassificationRun:
     return _photographs(_FLOWERS, _small_photograph(5), _descent(1e-3), 0.1, epochs=80)
 
 
-@recipe("alexnet-flowers", system="alexnet", summary="a narrow AlexNet on five kinds of flower")
+@recipe("alexnet-flowers", system="alexnet", summary="a narrow AlexNet on five classes of flowers")
 def alexnet_flowers() -> ImageClassificationRun:
     shape = AlexNetConfig(
         classes=5,
@@ -304,13 +306,13 @@ def alexnet_flowers() -> ImageClassificationRun:
     return _photographs(_FLOWERS, shape, _adam(0.01), 5e-4, epochs=60, clip_norm=5.0)
 
 
-@recipe("googlenet-flowers", system="googlenet", summary="GoogLeNet on five kinds of flower")
+@recipe("googlenet-flowers", system="googlenet", summary="GoogLeNet on five classes of flowers")
 def googlenet_flowers() -> ImageClassificationRun:
     shape = GoogLeNetConfig(classes=5, image_size=96, batch_norm=True, dropout=0.2)
     return _photographs(_FLOWERS, shape, _descent(1e-3), 0.05, epochs=60)
 
 
-@recipe("inception-flowers", system="inception", summary="Inception-BN on five kinds of flower")
+@recipe("inception-flowers", system="inception", summary="Inception-BN on five classes of flowers")
 def inception_flowers() -> ImageClassificationRun:
     shape = InceptionBNConfig(classes=5, image_size=96, dropout=0.2)
     return _photographs(_FLOWERS, shape, _descent(1e-3), 0.05, epochs=60)

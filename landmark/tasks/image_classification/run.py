@@ -42,7 +42,7 @@ from landmark.tasks.task import Assembly, RunConfig, Task
 
 @settings
 class ImageClassificationRun(RunConfig):
-    """A complete training of a network that names what is in an image."""
+    """A complete training of an image classifier."""
 
     task: Literal["image-classification"] = "image-classification"
     data: ImageDataConfig = dataclasses.field(default_factory=ImageDataConfig)

@@ -1,4 +1,4 @@
-"""Images that are alike: those whose last hidden layers are near, as in AlexNet's figure 4.
+"""Image similarity by the features of the last hidden layer, as in AlexNet's figure 4.
 
 Krizhevsky et al. 2012, section 6.1: nearness in the last hidden layer is nearness in meaning, of
 images that have few pixels in common. What was computed of a folder is kept in the run folder,

@@ -61,7 +61,7 @@ def similar(
 
     folder = SimilarImages(pipeline, options.among, advance)
     for broken in folder.broken:
-        report({"kind": "note", "text": f"warning: {broken.reason}: left out"})
+        report({"kind": "note", "text": f"warning: {broken.reason}: skipped"})
     for block in blocks:
         for item in block:
             try:

@@ -48,6 +48,6 @@ add_system(
             )
             for variant, config in VARIANTS.items()
         ),
-        "a Transformer encoder over patches of an image",
+        "Transformer encoder on image patches",
     )
 )

@@ -1,4 +1,4 @@
-"""What every loaded run on labelled texts does: take examples, read files and splits, score."""
+"""Pipelines on labelled texts: read examples, files and splits, predict, score."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence

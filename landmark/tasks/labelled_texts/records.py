@@ -1,4 +1,4 @@
-"""What runs on labelled texts answer: a prediction for an example, scores of a set of examples."""
+"""Results of runs on labelled texts: predictions and scores."""
 
 import dataclasses
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What there is for language models."""
+"""The card of language models."""
 
 from landmark.tasks.card import Card, Importer, Product, Verb
 
@@ -25,7 +25,7 @@ CARD = Card(
     verbs=(
         Verb(
             name="generate",
-            help="Write text with a language model, after a prompt.",
+            help="Generate text with a language model from a prompt.",
             run=f"{_HERE}.verbs:generate",
             options=f"{_HERE}.options:GenerateOptions",
             takes="texts",
@@ -36,21 +36,21 @@ CARD = Card(
         ),
         Verb(
             name="prompt",
-            help="Put the questions of a task file to a language model, with a few examples.",
+            help="Few-shot prompting: ask a language model the questions of a task file.",
             run=f"{_HERE}.verbs:prompt",
             options=f"{_HERE}.options:PromptOptions",
             check=f"{_HERE}.verbs:check_prompt",
         ),
         Verb(
             name="story",
-            help="Play a text adventure: write a story in turns with a language model.",
+            help="Play a text adventure with a language model.",
             run=f"{_HERE}.story:tell",
             options=f"{_HERE}.options:StoryOptions",
             check=f"{_HERE}.story:check",
         ),
         Verb(
             name="embed",
-            help="Make vectors of texts or words, or find the nearest neighbours of one.",
+            help="Embed texts or words as vectors, or find nearest neighbours.",
             run=f"{_SHARED}.embedding:embed",
             options=f"{_SHARED}.text_options:EmbedOptions",
             open_options=f"{_SHARED}.card:OpenOptions",
@@ -59,7 +59,7 @@ CARD = Card(
             products=(
                 Product(
                     "output",
-                    "Write the vectors to this .npy file, a row each (--words: names to a .tsv).",
+                    "Write the vectors to this .npy file, one row each (--words: names to a .tsv).",
                     f"{_SHARED}.embedding:write",
                     suffixes=(".npy",),
                     replaces_output=True,
@@ -72,7 +72,7 @@ CARD = Card(
     exports={
         "hf": Verb(
             name="hf",
-            help="A GPT as a folder that transformers loads.",
+            help="GPT in Hugging Face format, for transformers.",
             run=f"{_HERE}.huggingface:export_gpt",
             options=f"{_SHARED}.card:HuggingFaceExportOptions",
         )
@@ -80,7 +80,7 @@ CARD = Card(
     imports={
         "hf": Importer(
             "GPT-2 and GPT (gpt2, openai-gpt)",
-            "Make a run of a GPT-2 or GPT of Hugging Face.",
+            "Import a GPT-2 or GPT from Hugging Face.",
             f"{_HERE}.huggingface:import_gpt",
             f"{_SHARED}.importing:HuggingFaceOptions",
             f"{_HERE}.huggingface:accepts_gpt",

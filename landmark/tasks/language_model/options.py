@@ -66,7 +66,7 @@ class StoryOptions(SamplingOptions):
 
 @settings
 class PromptOptions:
-    """What questions are put."""
+    """Options of `landmark prompt`."""
 
     task: Annotated[Path, Positional("TASK.yaml")]
     """Task file (YAML)."""

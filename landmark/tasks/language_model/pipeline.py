@@ -1,4 +1,4 @@
-"""A loaded language model: beginnings in, texts that go on from them out.
+"""The text generation pipeline: prompts in, continuations out.
 
 A recurrent model carries a state of one size. A GPT looks back on a window, its context: when a
 text fills it, the older half is forgotten and the newer half read again, so memory does not grow
@@ -84,7 +84,7 @@ class Generation(Result):
 
 @dataclass(frozen=True)
 class GenerationConfig:
-    """How texts are written; without `sampling`, the likeliest token each time."""
+    """How text is generated; without `sampling`, greedily."""
 
     length: int = 500
     sampling: SamplingConfig | None = _AS_IT_BELIEVES

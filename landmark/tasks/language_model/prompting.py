@@ -1,4 +1,4 @@
-"""Tasks put to a language model as text: instructions, a few examples, then the question.
+"""Few-shot prompting: instructions, a few examples, then the question.
 
 Brown et al. 2020, "Language Models are Few-Shot Learners", arXiv 2005.14165, sections 2 and 2.4:
 with no, one or a few examples in the context and no training. Candidate answers are compared by
@@ -77,7 +77,7 @@ class PromptTask:
         for text in self.verbalizers.values():
             fields_of(text, "candidates")
         if len(self.candidates) == 1:
-            raise ValueError("candidates: one is no choice: give several, or none")
+            raise ValueError("candidates: one candidate is not enough: give several, or none")
         return self
 
     @property
@@ -215,7 +215,7 @@ def _put(
         gold = placed.row.get(GOLD)
         if labels and gold is not None and gold not in labels:
             raise UserError(
-                f"{placed.place}: the answer {gold!r} is no candidate: {nearest(gold, labels)}"
+                f"{placed.place}: the answer {gold!r} is not a candidate: {nearest(gold, labels)}"
             )
         shown = _drawn(task, [e for e in examples if e.row != placed.row], number)
         parts = [_solved(task, example) for example in shown]
@@ -242,7 +242,7 @@ def _solved(task: PromptTask, example: _Placed) -> str:
     labels = task.verbalizers
     if labels and answer not in labels:
         raise UserError(
-            f"{example.place}: the answer {answer!r} is no candidate: {nearest(answer, labels)}"
+            f"{example.place}: the answer {answer!r} is not a candidate: {nearest(answer, labels)}"
         )
     said = _said(labels[answer], example) if labels else answer
     return task.template.format_map(example.row) + task.answer.format(answer=said)

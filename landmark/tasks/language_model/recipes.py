@@ -56,13 +56,13 @@ for _gpt in (
         "gpt",
         "Radford et al., Improving Language Understanding by Generative Pre-Training, OpenAI",
         2018,
-        "a Transformer decoder, pretrained, then fine-tuned",
+        "Transformer decoder, pretrained and fine-tuned",
     ),
     _gpt_system(
         "gpt2",
         "Radford et al., Language Models are Unsupervised Multitask Learners, OpenAI",
         2019,
-        "a larger GPT that writes text from a prompt",
+        "larger GPT that generates text from a prompt",
     ),
     _gpt_system(
         "gpt3",
@@ -156,7 +156,7 @@ def _subword_gpt(max_length: int, dropout: float) -> GPTConfig:
 @recipe(
     "gpt-stdlib",
     system="gpt2",
-    summary="the sources of Python's standard library, which is there without a download",
+    summary="source code of Python's standard library (no download)",
 )
 def gpt_stdlib() -> LanguageModelRun:
     return _small(
@@ -172,7 +172,7 @@ def gpt_stdlib() -> LanguageModelRun:
 @recipe(
     "gpt-reading",
     system="gpt2",
-    summary="novels, plays and sentences: what to fine-tune from; pre-norm, unlike the GPT paper's",
+    summary="novels, plays and sentences, to fine-tune from; pre-norm, unlike the GPT paper",
     minutes=76.3,
     reaches="perplexity 90.2",
 )
@@ -187,7 +187,7 @@ def gpt_reading() -> LanguageModelRun:
     )
 
 
-@recipe("gpt", system="gpt2", summary="your own text (--text), a small GPT on subwords of it")
+@recipe("gpt", system="gpt2", summary="your own text (--text), a small GPT on subwords")
 def gpt() -> LanguageModelRun:
     run = _small(
         TextConfig(corpus="files", apart=True),
@@ -224,26 +224,26 @@ for _entry in (
         "rnn",
         "Elman, Finding Structure in Time, Cognitive Science 14(2)",
         1990,
-        "a recurrent network without gates",
+        "simple recurrent network, without gates",
     ),
     _recurrent_system(
         "lstm",
         "Hochreiter and Schmidhuber, Long Short-Term Memory, Neural Computation 9(8)",
         1997,
-        "a recurrent network with gates and a memory cell",
+        "recurrent network with gates and a memory cell",
     ),
     _recurrent_system(
         "gru",
         "Cho et al., Learning Phrase Representations using RNN Encoder-Decoder for Statistical "
         "Machine Translation, arXiv 1406.1078",
         2014,
-        "a recurrent network with two gates",
+        "recurrent network with two gates",
     ),
 ):
     add_system(_entry)
 
 
-@recipe("hello", system="rnn", summary="the word hello over the characters h, e, l, o: seconds")
+@recipe("hello", system="rnn", summary="the word hello, with the characters h, e, l, o: seconds")
 def hello() -> LanguageModelRun:
     """The lecture's smallest example: after "hell" comes "o", which one letter does not tell."""
     return LanguageModelRun(
@@ -295,12 +295,14 @@ def lstm_shakespeare() -> LanguageModelRun:
     return _shakespeare("lstm", rate=2e-3)
 
 
-@recipe("gru-shakespeare", system="gru", summary="the same with gated recurrent units")
+@recipe("gru-shakespeare", system="gru", summary="Shakespeare, character by character, with GRUs")
 def gru_shakespeare() -> LanguageModelRun:
     return _shakespeare("gru", rate=2e-3)
 
 
-@recipe("rnn-shakespeare", system="rnn", summary="the same without gates")
+@recipe(
+    "rnn-shakespeare", system="rnn", summary="Shakespeare, character by character, with a plain RNN"
+)
 def rnn_shakespeare() -> LanguageModelRun:
     return _shakespeare("rnn", rate=1e-3)
 
@@ -308,7 +310,7 @@ def rnn_shakespeare() -> LanguageModelRun:
 @recipe(
     "lstm-reading",
     system="lstm",
-    summary="what gpt-reading reads, by an LSTM of as many weights, to fine-tune from",
+    summary="the text of gpt-reading, with an LSTM of the same size, to fine-tune from",
     minutes=46.0,
     reaches="perplexity 125.6",
 )

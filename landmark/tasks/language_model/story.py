@@ -173,14 +173,14 @@ class Game:
 
     def _take_back(self) -> StoryTurn:
         if not self.story.turns:
-            raise UserError("there is no turn to take back")
+            raise UserError("there is no turn to undo")
         return self.story.turns.pop()
 
     def _seed(self, given: str) -> Iterator[StoryTurn]:
         try:
             self.seed = int(given) if given else self.seed
         except ValueError:
-            raise UserError(f"/seed {given}: a seed is a whole number") from None
+            raise UserError(f"/seed {given}: the seed must be an integer") from None
         self.say(f"the next seed is {self.seed}")
         yield from ()
 

@@ -32,9 +32,9 @@ def check_generate(config: Any, options: GenerateOptions, has_input: bool) -> No
     generation_config(options)
     check_sampling(config, options)
     if options.temperature == 0 and options.samples > 1:
-        raise UserError("temperature 0 draws nothing: all --samples would be the same")
+        raise UserError("temperature 0 is greedy: all --samples would be the same")
     if options.temperature == 0 and options.seed is not None:
-        raise UserError("temperature 0 draws nothing: leave out --seed")
+        raise UserError("temperature 0 is greedy: omit --seed")
 
 
 def check_sampling(config: Any, options: SamplingOptions) -> None:
@@ -48,7 +48,7 @@ def sampling_of(options: SamplingOptions) -> SamplingConfig | None:
     """How to draw; None takes the most probable token."""
     if options.temperature == 0:
         if options.top_k or options.top_p:
-            raise UserError("temperature 0 draws nothing: --top-k and --top-p go with a higher one")
+            raise UserError("temperature 0 is greedy: --top-k and --top-p need a higher one")
         return None
     return SamplingConfig(temperature=options.temperature, top_k=options.top_k, top_p=options.top_p)
 

@@ -1,4 +1,4 @@
-"""What there is for masked language models."""
+"""The card of masked language models."""
 
 from landmark.tasks.card import Card, Importer, Product, Verb
 
@@ -24,7 +24,7 @@ CARD = Card(
     verbs=(
         Verb(
             name="fill",
-            help='Fill in the blanks of texts with a BERT, as "The [MASK] sat on the mat".',
+            help='Fill in masked words with a BERT, as in "The [MASK] sat on the mat".',
             run=f"{_HERE}.verbs:fill",
             options=f"{_HERE}.options:FillOptions",
             takes="texts",
@@ -33,7 +33,7 @@ CARD = Card(
         ),
         Verb(
             name="embed",
-            help="Make vectors of texts or words, or find the nearest neighbours of one.",
+            help="Embed texts or words as vectors, or find nearest neighbours.",
             run=f"{_SHARED}.embedding:embed",
             options=f"{_SHARED}.text_options:EmbedOptions",
             open_options=f"{_SHARED}.card:OpenOptions",
@@ -42,7 +42,7 @@ CARD = Card(
             products=(
                 Product(
                     "output",
-                    "Write the vectors to this .npy file, a row each (--words: names to a .tsv).",
+                    "Write the vectors to this .npy file, one row each (--words: names to a .tsv).",
                     f"{_SHARED}.embedding:write",
                     suffixes=(".npy",),
                     replaces_output=True,
@@ -55,7 +55,7 @@ CARD = Card(
     exports={
         "hf": Verb(
             name="hf",
-            help="A BERT as a folder that transformers loads.",
+            help="BERT in Hugging Face format, for transformers.",
             run=f"{_HERE}.huggingface:export_bert",
             options=f"{_SHARED}.card:HuggingFaceExportOptions",
         )
@@ -63,7 +63,7 @@ CARD = Card(
     imports={
         "hf": Importer(
             "BERT, RoBERTa and DistilBERT (bert, roberta, roberta-prelayernorm, distilbert)",
-            "Make a run of a BERT, RoBERTa or DistilBERT of Hugging Face.",
+            "Import a BERT, RoBERTa or DistilBERT from Hugging Face.",
             f"{_HERE}.huggingface:import_bert",
             f"{_SHARED}.importing:HuggingFaceOptions",
             f"{_HERE}.huggingface:accepts_bert",

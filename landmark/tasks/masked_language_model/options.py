@@ -10,7 +10,7 @@ from landmark.core.configuration import settings
 
 @settings
 class FillOptions:
-    """How blanks are filled in."""
+    """Options of `landmark fill`."""
 
     top_k: Annotated[int, Field(ge=1)] = 5
     """Number of predictions for each mask."""

@@ -1,4 +1,4 @@
-"""A loaded BERT: texts with blanks in, what may stand there out.
+"""The fill-mask pipeline: texts with masks in, predictions out.
 
 Each blank is guessed on its own, with all others hidden. Several are also filled together, from
 left to right: after each, the rest is guessed anew, and the likeliest few ways are kept.
@@ -29,7 +29,7 @@ _TOGETHER = 4096  # tokens of a batch of copies of a text
 
 @dataclass(frozen=True)
 class MaskPrediction:
-    """What may stand at a blank."""
+    """A predicted token for a mask."""
 
     token: str
     """As in the vocabulary: ## continues a word."""
@@ -38,7 +38,7 @@ class MaskPrediction:
 
 @dataclass(frozen=True)
 class Filling:
-    """All blanks of a text filled in."""
+    """A text with all masks filled in."""
 
     text: str
     tokens: tuple[str, ...]
@@ -48,7 +48,7 @@ class Filling:
 
 @dataclass(frozen=True)
 class FilledText(Result):
-    """A text, what may stand at each of its blanks, and at all of them together."""
+    """A text with the predictions for each mask, and for all masks together."""
 
     text: str
     blanks: tuple[tuple[MaskPrediction, ...], ...]
@@ -78,7 +78,7 @@ def open_pipeline(
 
 
 class FillingPipeline:
-    """A run's model and tokenizer, ready to fill in blanks."""
+    """A run's model and tokenizer for filling in masks."""
 
     def __init__(
         self,
@@ -116,7 +116,7 @@ class FillingPipeline:
         blanks = (tokens == self.tokenizer.mask).nonzero()[:, 0]
         if not len(blanks):
             mask = self.tokenizer.roles["mask"]
-            raise ItemError(f"{place}: there is nothing to fill in: write {mask} where it is")
+            raise ItemError(f"{place}: there is no mask: write {mask} for the missing word")
         likely = self._guess(tokens[None], blanks[None]).exp()[0].topk(self._most(top_k))
         guesses = tuple(
             tuple(map(MaskPrediction, self.tokenizer.pieces(numbers.tolist()), chances.tolist()))

@@ -1,4 +1,4 @@
-"""Pretraining by hidden tokens: its configuration, and how such a run is put together."""
+"""Masked language modelling: its configuration, and how such a run is put together."""
 
 import dataclasses
 from pathlib import Path

@@ -13,7 +13,7 @@ from landmark.tasks.translation.run import TranslationRun, on_embedded
 @recipe(
     "race-transformer",
     system="adam",
-    summary="a small Transformer on the embedded corpus: not in the paper",
+    summary="a small Transformer on the embedded corpus (not in the paper)",
 )
 def race_transformer() -> TranslationRun:
     """Warm-up, then as 1 / sqrt(t); gradients are clipped for every method alike."""

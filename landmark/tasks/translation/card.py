@@ -1,4 +1,4 @@
-"""What there is for translation."""
+"""The card of translation."""
 
 from landmark.tasks.card import START, Card, Importer, Product, Verb
 
@@ -21,20 +21,20 @@ CARD = Card(
     open_options=f"{_HERE}.options:TranslationOpenOptions",
     evaluate=Verb(
         name="evaluate",
-        help="Translations: BLEU, chrF, TER (sacrebleu) and exact match, alone or against others.",
+        help="Translation: BLEU, chrF, TER (sacrebleu) and exact match, with significance tests.",
         run=f"{_HERE}.report:evaluate",
         options=f"{_HERE}.options:EvaluateOptions",
         check=f"{_HERE}.report:check",
         products=(
             Product(
                 "output",
-                "Write the translations here, a sentence a line.",
+                "Write the translations to this file, one sentence per line.",
                 f"{_HERE}.report:write_translations",
                 suffixes=("*",),
             ),
             Product(
                 "by-length",
-                "Draw BLEU by the length of the source to this file, and print it.",
+                "Plot BLEU by source length to this file, and print it.",
                 f"{_PICTURES}:write_lengths",
             ),
         ),
@@ -43,7 +43,7 @@ CARD = Card(
     verbs=(
         Verb(
             name="translate",
-            help="Translate sentences, a file, or stdin to stdout line by line.",
+            help="Translate sentences, a file, or stdin line by line.",
             run=f"{_HERE}.verbs:translate",
             options=f"{_HERE}.options:TranslateVerbOptions",
             takes="texts",
@@ -51,7 +51,7 @@ CARD = Card(
             products=(
                 Product(
                     "attention",
-                    "Draw the cross-attention of one sentence to this file.",
+                    "Plot the cross-attention of one sentence to this file.",
                     f"{_PICTURES}:write_attention",
                     of_one=True,
                 ),
@@ -60,7 +60,7 @@ CARD = Card(
         ),
         Verb(
             name="score",
-            help="Print the log-probability of given translations, by sentence or by token.",
+            help="Score given translations: log-probability per sentence or token.",
             run=f"{_HERE}.verbs:score",
             options=f"{_HERE}.options:ScoreOptions",
             open_options=_PLAIN,
@@ -71,7 +71,7 @@ CARD = Card(
         ),
         Verb(
             name="align",
-            help="Print which source word each target word comes from, by cross-attention.",
+            help="Print word alignments from cross-attention.",
             run=f"{_HERE}.verbs:align",
             options=f"{_HERE}.options:AlignOptions",
             open_options=_PLAIN,
@@ -80,7 +80,7 @@ CARD = Card(
             products=(
                 Product(
                     "figure",
-                    "Draw one sentence's alignment (or the choice) to this file.",
+                    "Plot one sentence's alignment (or the choice) to this file.",
                     f"{_PICTURES}:write_alignment",
                 ),
             ),
@@ -92,7 +92,7 @@ CARD = Card(
     commands=(
         Verb(
             name="demo",
-            help="Train a first translator, score it, translate with it and show its attention.",
+            help="Demo: train a small translator, evaluate it, translate and show its attention.",
             panel=START,
             run=f"{_HERE}.demo:demo",
             options=f"{_HERE}.options:DemoOptions",
@@ -102,20 +102,20 @@ CARD = Card(
     exports={
         "ctranslate2": Verb(
             name="ctranslate2",
-            help="A Transformer for CTranslate2, in float32 or int8.",
+            help="Transformer for CTranslate2, in float32 or int8.",
             run=f"{_HERE}.exports:export_ctranslate2",
             options=f"{_HERE}.options:CTranslate2Options",
             check=f"{_HERE}.exports:check_transformer",
         ),
         "onnx": Verb(
             name="onnx",
-            help="The network as two ONNX graphs.",
+            help="ONNX models of encoder and decoder.",
             run=f"{_HERE}.exports:export_onnx",
             options="landmark.tasks.card:ExportOptions",
         ),
         "hf": Verb(
             name="hf",
-            help="A Transformer as a folder that transformers loads.",
+            help="Transformer in Hugging Face format, for transformers.",
             run=f"{_HERE}.huggingface:export_marian",
             options="landmark.tasks.card:HuggingFaceExportOptions",
         ),
@@ -123,7 +123,7 @@ CARD = Card(
     imports={
         "hf": Importer(
             "Marian translators (marian, pegasus)",
-            "Make a run of a Marian translator of Hugging Face.",
+            "Import a Marian translator from Hugging Face.",
             f"{_HERE}.huggingface:import_marian",
             "landmark.tasks.importing:HuggingFaceOptions",
             f"{_HERE}.huggingface:accepts_marian",

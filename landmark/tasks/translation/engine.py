@@ -1,4 +1,4 @@
-"""What searches for translations: token requests in, hypotheses out. PyTorch's is here."""
+"""Decoding engines for translation: token requests in, hypotheses out. PyTorch's is here."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""How well a run translates text it has never seen: the embedded corpus's splits, or files."""
+"""Evaluation of translation: on the embedded corpus's splits, or on files."""
 
 import re
 from collections.abc import Callable, Sequence

@@ -16,7 +16,7 @@ TESTS = {"bootstrap": "paired bootstrap", "randomization": "approximate randomiz
 
 @settings
 class DataOptions:
-    """Sentence pairs of one's own to train on."""
+    """Your own sentence pairs to train on."""
 
     source: tuple[Path, ...] = ()
     """Your source sentences, one per line (may be gzipped), or a .tsv with both sides."""
@@ -25,11 +25,11 @@ class DataOptions:
     valid_source: tuple[Path, ...] = ()
     """Validation source sentences; default: hold out some of the training pairs."""
     valid_target: tuple[Path, ...] = ()
-    """Their translations, line by line."""
+    """Translations of --valid-source, line by line."""
     extra_source: tuple[Path, ...] = ()
     """Additional training pairs, such as back-translations."""
     extra_target: tuple[Path, ...] = ()
-    """Their translations, line by line."""
+    """Translations of --extra-source, line by line."""
     reverse: bool = False
     """Translate in the reverse direction."""
     clean: bool = False
@@ -156,7 +156,7 @@ class TranslateVerbOptions(TranslateOptions):
 
 @settings
 class ScoreOptions:
-    """How given translations are scored."""
+    """Options of `landmark score`."""
 
     per_token: bool = False
     """Also print each token's log-probability."""
@@ -166,7 +166,7 @@ class ScoreOptions:
 
 @settings
 class AlignOptions:
-    """Whose attention aligns words, and what is shown of it."""
+    """Which attention heads to align words with, and what to print."""
 
     panels: ClassVar[dict[str, tuple[str, ...]]] = {"Input and output": ("figure", "line")}
 
@@ -314,7 +314,7 @@ class DemoOptions:
     """What `landmark demo` trains."""
 
     overrides: Annotated[tuple[str, ...], Positional("[OVERRIDES]...")] = ()
-    """Settings to change, as model.dropout=0.2."""
+    """Settings to override, as model.dropout=0.2."""
     run: Path = Path("runs/first")
     """Run directory."""
     recipe: str = "transformer-embedded"

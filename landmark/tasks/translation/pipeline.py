@@ -1,4 +1,4 @@
-"""A loaded translation run: sentences in, translations out."""
+"""The translation pipeline: sentences in, translations out."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -445,10 +445,11 @@ class TranslationPipeline:
     def cut_warning(self, place: str, source: str, count: int, way_out: str = "") -> str:
         """That a translation is not whole, why, and what to do."""
         is_long = count >= self.max_length
-        reason = "the model's most" if is_long else "the most for so short a source"
+        reason = "the model's maximum" if is_long else "the maximum for such a short source"
         advice = f"split it, or give {way_out}" if is_long and way_out else "reword it"
         begins = f"{source[:_QUOTED]!r}…"
-        return f"{place}: the translation was cut at {count} tokens, {reason}: {advice} ({begins})"
+        said = f"the translation was truncated at {count} tokens, {reason}: {advice} ({begins})"
+        return f"{place}: {said}"
 
 
 def subject(place: str, noun: str = "sentence") -> str:

@@ -1,4 +1,4 @@
-"""How likely a run finds given translations: the log-probability of every target token."""
+"""Scoring given translations: the log-probability of every target token."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence

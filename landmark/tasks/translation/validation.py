@@ -1,4 +1,4 @@
-"""Translating at each validation: BLEU of some held-out sentences, and a few to read."""
+"""Validation by translation: BLEU and samples of held-out sentences."""
 
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ _BLOCK = 64  # sentences between two looks at whether to stop
 
 @settings
 class ValidationConfig:
-    """What a validation does beside measuring the loss."""
+    """Validation: what to compute in addition to the loss."""
 
     bleu: bool = False
     """Also translate validation sentences greedily and report BLEU (early stopping:

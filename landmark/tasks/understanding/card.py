@@ -1,4 +1,4 @@
-"""What there is for understanding."""
+"""The card of understanding."""
 
 from landmark.tasks.card import Card, Verb
 
@@ -14,7 +14,7 @@ CARD = Card(
     open_options="landmark.tasks.card:PrecisionOptions",
     evaluate=Verb(
         name="evaluate",
-        help="Labels, numbers, tags and answers: by what their tasks are scored by.",
+        help="Text classification, regression, tagging and question answering: the task's metrics.",
         run=f"{_TEXTS}.verbs:evaluate",
         options=f"{_TEXTS}.options:EvaluateOptions",
         check=f"{_TEXTS}.verbs:check_sets",
@@ -24,9 +24,9 @@ CARD = Card(
     verbs=(
         Verb(
             name="predict",
-            help="Label texts, tag words or answer questions. Pairs are given in twos; a text and "
-            "its choices; a question and its context. --file reads the training format.",
-            summary="Label texts, tag words or answer questions.",
+            help="Classify texts, tag words or answer questions. Pairs are given in twos; a text "
+            "and its choices; a question and its context. --file reads the training format.",
+            summary="Classify texts, tag words or answer questions.",
             run=f"{_TEXTS}.verbs:predict",
             takes="texts",
             read=f"{_TEXTS}.verbs:read",
@@ -37,7 +37,7 @@ CARD = Card(
     exports={
         "hf": Verb(
             name="hf",
-            help="A folder that Hugging Face's transformers loads.",
+            help="Hugging Face format, for transformers.",
             run=f"{_HERE}.huggingface:export_understander",
             options="landmark.tasks.card:HuggingFaceExportOptions",
         )

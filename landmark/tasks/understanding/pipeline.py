@@ -1,4 +1,4 @@
-"""A loaded run of understanding: texts in, labels, numbers, tags or answers out, and scores."""
+"""The pipeline of fine-tuned text models: texts in, labels, numbers, tags or answers out."""
 
 from collections.abc import Iterator, Sequence
 

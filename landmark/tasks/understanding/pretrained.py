@@ -1,4 +1,4 @@
-"""A pretrained language model, or BERT, as the body that a task begins with."""
+"""A pretrained language model or BERT as the starting point of fine-tuning."""
 
 import dataclasses
 from pathlib import Path

@@ -65,7 +65,7 @@ def _public(name: Literal["sst2", "cola", "mrpc"], is_bert: bool) -> Understandi
 @recipe(
     "bert-sst2",
     system="bert",
-    summary="good or bad film? whole sentences held out",
+    summary="sentiment of film reviews (SST-2)",
     minutes=6.7,
     reaches="accuracy 80.4 % (mean of three seeds)",
 )
@@ -85,7 +85,7 @@ def bert_sst2() -> UnderstandingRun:
 @recipe(
     "bert-cola",
     system="bert",
-    summary="is this sentence acceptable English?",
+    summary="grammatical acceptability (CoLA)",
     minutes=1.6,
     reaches="Matthews' correlation 16.1",
 )
@@ -96,7 +96,7 @@ def bert_cola() -> UnderstandingRun:
 @recipe(
     "bert-mrpc",
     system="bert",
-    summary="do two sentences say the same?",
+    summary="paraphrase detection (MRPC)",
     minutes=3.6,
     reaches="F1 80.7",
 )
@@ -104,17 +104,17 @@ def bert_mrpc() -> UnderstandingRun:
     return _public("mrpc", is_bert=True)
 
 
-@recipe("gpt-sst2", system="gpt", summary="good or bad film? by a GPT that still predicts")
+@recipe("gpt-sst2", system="gpt", summary="sentiment (SST-2) with a GPT, auxiliary LM loss")
 def gpt_sst2() -> UnderstandingRun:
     return _public("sst2", is_bert=False)
 
 
-@recipe("gpt-cola", system="gpt", summary="acceptable English? by a GPT that still predicts")
+@recipe("gpt-cola", system="gpt", summary="acceptability (CoLA) with a GPT, auxiliary LM loss")
 def gpt_cola() -> UnderstandingRun:
     return _public("cola", is_bert=False)
 
 
-@recipe("gpt-mrpc", system="gpt", summary="the same said twice? by a GPT, both ways round")
+@recipe("gpt-mrpc", system="gpt", summary="paraphrases (MRPC) with a GPT that reads both orders")
 def gpt_mrpc() -> UnderstandingRun:
     return _public("mrpc", is_bert=False)
 

@@ -39,7 +39,7 @@ from landmark.tasks.understanding.pretrained import (
 
 @settings
 class FineTuningConfig:
-    """How much of the pretrained body changes."""
+    """Fine-tuning: which parts of the pretrained model are trained, and how fast."""
 
     layer_decay: Annotated[float, Field(gt=0, le=1)] = 1.0
     """Layer-wise learning rate decay: each layer's learning rate is this fraction of that of the
@@ -126,7 +126,7 @@ def _check_answers(reader: ExampleEncoder, examples: list[Example], report: Repo
     if lost == len(examples):
         raise UserError(f"{examples[0].place}: no answer of this split fits into what is read")
     if lost:
-        text = f"warning: left out: {lost:,} questions whose answers no window holds"
+        text = f"warning: skipped {lost:,} questions whose answers fit in no window"
         report({"kind": "note", "text": text})
 
 

@@ -223,7 +223,7 @@ def test_grey_images_have_no_colours_to_change():
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"area": [0.9, 0.2]}, "least and most"),
+        ({"area": [0.9, 0.2]}, "minimum and maximum"),
         ({"area": [0.5, 1.0], "padding": 2}, "two ways to crop"),
         ({"mixup": 1.5}, "mixup"),
         ({"cutuot": 4}, "did you mean cutout"),

@@ -113,7 +113,7 @@ def test_colours_are_measured_on_training_alone(pets, tmp_path):
     train = open_split(config, tmp_path / "run", "train")
     pixels = np.concatenate([train[i].reshape(-1, 3) for i in range(len(train))]) / 255
     assert np.allclose(form.mean, pixels.mean(0))
-    assert np.allclose(form.deviation, pixels.std(0))
+    assert np.allclose(form.std, pixels.std(0))
 
 
 def test_what_is_too_much_to_keep_is_read_as_needed_and_is_the_same(pets, tmp_path):
@@ -151,8 +151,8 @@ def test_broken_images_are_named_and_left_out(pets, tmp_path):
     assert images + valid_images == 28
     text = " ".join(note["text"] for note in notes)
     assert "cats/3.png: is damaged" in text
-    assert "dogs/7.png: is no image" in text
-    assert text.startswith("warning: left out ")
+    assert "dogs/7.png: is not an image" in text
+    assert text.startswith("warning: skipped ")
 
 
 def test_of_many_broken_images_some_are_named_and_all_counted(pets, tmp_path):
@@ -163,13 +163,13 @@ def test_of_many_broken_images_some_are_named_and_all_counted(pets, tmp_path):
     shutil.copytree(pets, tmp_path / "more/train")
     prepare_images(of(tmp_path / "more"), tmp_path / "run", notes.append)
     (note,) = notes
-    assert "left out 12 of 30 images" in note["text"]
+    assert "skipped 12 of 30 images" in note["text"]
     assert "; and 7 more" in note["text"]
 
 
 def test_strict_refuses_the_first_broken_image(pets, tmp_path):
     (pets / "dogs/7.png").write_text("a dog")
-    with pytest.raises(UserError, match=r"dogs/7\.png: is no image .*leave out --strict"):
+    with pytest.raises(UserError, match=r"dogs/7\.png: is not an image .*omit --strict"):
         prepare_images(of(pets, strict=True), tmp_path / "run", silent)
     assert not (tmp_path / "run/classes.json").exists()
 
@@ -177,7 +177,7 @@ def test_strict_refuses_the_first_broken_image(pets, tmp_path):
 def test_a_class_of_broken_images_is_an_empty_class(pets, tmp_path):
     for path in (pets / "cats").iterdir():
         path.write_text("a cat")
-    with pytest.raises(UserError, match=r"cats/.*is no image.*no other image of 'cats' can be"):
+    with pytest.raises(UserError, match=r"cats/.*is not an image.*no other image of 'cats' can be"):
         prepare_images(of(pets), tmp_path / "run", lambda record: None)
 
 
@@ -190,7 +190,7 @@ def test_nothing_but_broken_images_is_said_in_one_line(pets, tmp_path):
 
 def test_one_class_is_not_enough(tmp_path):
     fill(tmp_path / "d", cats=5)
-    with pytest.raises(UserError, match=r"there is but one class, 'cats': images of at least two"):
+    with pytest.raises(UserError, match=r"there is only one class, 'cats': at least two"):
         prepare_images(of(tmp_path / "d"), tmp_path / "run", silent)
 
 
@@ -243,7 +243,7 @@ def test_a_broken_test_image_is_named_by_whoever_reads_it(pets, tmp_path, capsys
     (tmp_path / "all/test/dogs/0.png").write_text("a dog")
     found = open_split(of(tmp_path / "all"), tmp_path / "run", "test")
     assert found.labels.tolist() == [0, 0, 1]
-    assert "left out 1 of 4 images" in capsys.readouterr().err
+    assert "skipped 1 of 4 images" in capsys.readouterr().err
     with pytest.raises(UserError, match=r"dogs/0\.png"):
         open_split(of(tmp_path / "all", strict=True), tmp_path / "run", "test")
 

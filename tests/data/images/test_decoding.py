@@ -112,7 +112,7 @@ def test_pixels_of_another_shape_are_refused(shape):
 
 
 def test_pixels_too_thin_to_be_scaled_are_refused():
-    with pytest.raises(UserError, match="pixels: is 1 x 5000 pixels: too thin"):
+    with pytest.raises(UserError, match="pixels: is 1 x 5000 pixels: too narrow"):
         read_pixels(np.zeros((5000, 1), np.uint8), Fitting(28))
 
 
@@ -190,17 +190,17 @@ def huge_png():
 
 NOISE = Image.fromarray(RANDOM.integers(0, 256, (64, 64, 3), np.uint8))
 BROKEN = {
-    "no image": (b"once upon a time", "is no image"),
-    "empty": (b"", "is no image"),
+    "no image": (b"once upon a time", "is not an image"),
+    "empty": (b"", "is not an image"),
     "jpeg cut short": (cut_short(packed(NOISE, "JPEG")), "is damaged"),
     "png cut short": (cut_short(packed(NOISE)), "is damaged"),
-    "too large": (huge_png(), "would fill the memory"),
-    "too thin": (packed(Image.new("L", (1, 2000))), "too thin to be scaled to 32"),
+    "too large": (huge_png(), "too large for memory"),
+    "too narrow": (packed(Image.new("L", (1, 2000))), "too narrow to be resized to 32"),
     "floating point": (
         packed(Image.fromarray(np.zeros((2, 2), np.float32)), "TIFF"),
         "save it with 8 bits",
     ),
-    "postscript": (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 5 5\n", "is no image"),
+    "postscript": (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 5 5\n", "is not an image"),
 }
 
 
@@ -214,7 +214,7 @@ def test_what_cannot_be_used_is_named_with_the_reason(kind):
 
 def test_an_image_just_over_the_limit_is_refused_before_it_is_decoded(monkeypatch):
     monkeypatch.setattr("landmark.data.images.decoding.MOST_PIXELS", 53)
-    with pytest.raises(BrokenImageError, match="9 x 6 pixels would fill the memory"):
+    with pytest.raises(BrokenImageError, match="9 x 6 pixels is too large for memory"):
         decode(packed(Image.fromarray(COLOURS)), "x", AS_IT_IS)
     monkeypatch.setattr("landmark.data.images.decoding.MOST_PIXELS", 54)
     assert decode(packed(Image.fromarray(COLOURS)), "x", AS_IT_IS).shape == (6, 9, 3)

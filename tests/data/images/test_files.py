@@ -138,20 +138,20 @@ def test_folders_around_everything_do_not_matter(pets, tmp_path):
 
 def test_an_empty_class_folder_is_named_in_folder_and_archive(pets, tmp_path):
     (pets / "birds").mkdir()
-    with pytest.raises(UserError, match=r"pets/birds: holds no images: put some there, or remove"):
+    with pytest.raises(UserError, match=r"pets/birds: contains no images: add some, or remove"):
         file_splits(pets)
     for name in ("p.zip", "p.tar"):
-        with pytest.raises(UserError, match="birds: holds no images"):
+        with pytest.raises(UserError, match="birds: contains no images"):
             file_splits(packed(pets, tmp_path / name))
     (pets / "birds/note.txt").write_text("none yet")
-    with pytest.raises(UserError, match="birds: holds no images"):
+    with pytest.raises(UserError, match="birds: contains no images"):
         file_splits(pets)
 
 
 def test_many_empty_folders_are_counted(pets):
     for name in "abcde":
         (pets / name).mkdir()
-    with pytest.raises(UserError, match=r"/a, .*/b, .*/c and 2 more: holds no images"):
+    with pytest.raises(UserError, match=r"/a, .*/b, .*/c and 2 more: contains no images"):
         file_splits(pets)
 
 
@@ -171,7 +171,7 @@ def test_two_folders_for_one_split_are_refused(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("gone", None, "is not there: name a folder"),
+        ("gone", None, "does not exist: name a folder"),
         ("pets.rar", b"Rar!", "is neither a folder nor a .zip"),
         ("pets.zip", b"PK no", "cannot be read as a .zip file"),
         ("pets.tar", b"no tar", "cannot be read as a .tar file"),
@@ -188,7 +188,7 @@ def test_what_is_no_collection_is_named(tmp_path, name, content, message):
 
 def test_a_folder_without_images_says_how_it_should_look(tmp_path):
     (tmp_path / "a.txt").write_text("x")
-    with pytest.raises(UserError, match=r"holds no images \(of 1 files\).*as cats/1\.jpg"):
+    with pytest.raises(UserError, match=r"contains no images \(among 1 files\).*as cats/1\.jpg"):
         file_splits(tmp_path)
 
 
@@ -240,7 +240,7 @@ def test_a_tar_cut_short_is_a_broken_image_or_a_clear_line(pets, tmp_path):
 def test_a_member_that_would_fill_the_memory_is_refused(pets, tmp_path, monkeypatch):
     collection = Zip(packed(pets, tmp_path / "p.zip"))
     monkeypatch.setattr(archive, "_MOST_BYTES", 10)
-    with pytest.raises(BrokenImageError, match="bytes would fill the memory: the most is 10"):
+    with pytest.raises(BrokenImageError, match="bytes are too large for memory: the limit is 10"):
         collection.read("pets/cats/1.png")
     monkeypatch.setattr(archive, "_IN_MEMORY", 100)
     with pytest.raises(
@@ -259,7 +259,7 @@ def test_a_locked_zip_is_named(pets, tmp_path):
             at += 4
     path.write_bytes(content)
     source = file_splits(path)["train"]
-    with pytest.raises(UserError, match=r"p\.zip: is locked by a password"):
+    with pytest.raises(UserError, match=r"p\.zip: is password-protected"):
         source.pixels(0, AS_IT_IS)
 
 

@@ -3,11 +3,11 @@ import pytest
 import torch
 
 from landmark.core.errors import DamagedError
-from landmark.data.images.form import ImageForm, as_tensor, cut, measure, middle
+from landmark.data.images.form import ImageForm, as_tensor, center_crop, cut, measure
 from tests.torchvision_beside import torchvision
 
 RANDOM = np.random.default_rng(7)
-FORM = ImageForm(("a", "b"), mean=(0.5, 0.4, 0.3), deviation=(0.2, 0.25, 0.5))
+FORM = ImageForm(("a", "b"), mean=(0.5, 0.4, 0.3), std=(0.2, 0.25, 0.5))
 
 
 def picture(*shape):
@@ -28,7 +28,7 @@ def test_normalising_is_torchvisions_from_bytes_and_from_shares_and_can_be_undon
     pixels = picture(2, 5, 6, 3)
     images = as_tensor(pixels)
     shares = images.float() / 255
-    expected = torchvision.transforms.functional.normalize(shares, FORM.mean, FORM.deviation)
+    expected = torchvision.transforms.functional.normalize(shares, FORM.mean, FORM.std)
     assert torch.allclose(FORM.normalise(images), expected, atol=1e-5)
     assert torch.allclose(FORM.normalise(shares), expected, atol=1e-5)
     assert torch.allclose(FORM.restore(FORM.normalise(images)), shares, atol=1e-5)
@@ -44,7 +44,7 @@ def test_channels_stay_last_in_memory():
 def test_the_middle_is_torchvisions_crop_with_black_around(shape):
     image = picture(*shape, 3)
     given = torch.from_numpy(image).permute(2, 0, 1)
-    found = torch.from_numpy(middle(image, 6).copy()).permute(2, 0, 1)
+    found = torch.from_numpy(center_crop(image, 6).copy()).permute(2, 0, 1)
     expected = torchvision.transforms.functional.center_crop(given, [6, 6])
     assert torch.equal(found, expected)
 
@@ -77,7 +77,7 @@ def test_colours_are_measured_as_numpy_does_it():
     pixels = np.concatenate(blocks) / 255
     found = measure(blocks)
     assert np.allclose(found["mean"], pixels.mean(0))
-    assert np.allclose(found["deviation"], pixels.std(0))
+    assert np.allclose(found["std"], pixels.std(0))
     colours = np.array(found["colours"])
     covariance = np.cov(pixels.T, bias=True)
     assert np.allclose(colours.T @ colours, covariance)  # a full set of components
@@ -87,4 +87,4 @@ def test_colours_are_measured_as_numpy_does_it():
 def test_a_single_colour_is_not_divided_by_nothing():
     found = measure([np.full((9, 1), 51, np.uint8)])
     assert found["mean"] == pytest.approx((0.2,))
-    assert found["deviation"] == (1.0,)
+    assert found["std"] == (1.0,)

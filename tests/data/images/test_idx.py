@@ -47,11 +47,11 @@ def test_gzipped_files_are_the_same(written, tmp_path):
 
 
 FAULTS = {
-    "cut short": (as_idx(IMAGES)[:-7], None, r"images.*: is cut short: its header promises 60 "),
-    "too long": (as_idx(IMAGES) + b"xy", None, "goes on behind its end"),
-    "cut in the header": (as_idx(IMAGES)[:9], None, "is cut short inside its header"),
-    "empty": (b"", None, "is no idx file"),
-    "text": (b"label,pixel0,pixel1\n", None, "is no idx file"),
+    "cut short": (as_idx(IMAGES)[:-7], None, r"images.*: is truncated: its header promises 60 "),
+    "too long": (as_idx(IMAGES) + b"xy", None, "has bytes after its end"),
+    "cut in the header": (as_idx(IMAGES)[:9], None, "is truncated inside its header"),
+    "empty": (b"", None, "is not an idx file"),
+    "text": (b"label,pixel0,pixel1\n", None, "is not an idx file"),
     "floats": (as_idx(IMAGES, kind=13), None, "numbers of kind 0x0d"),
     "gzip cut short": (gzip.compress(as_idx(IMAGES))[:-9], None, "damaged gzip file"),
     "fewer labels": (None, as_idx(LABELS[:2]), "3 images, but train-labels-idx1-ubyte 2 labels"),
@@ -77,7 +77,7 @@ def test_a_label_beyond_the_names_is_refused(written):
 
 def test_what_unpacks_to_too_much_is_refused(written, monkeypatch):
     monkeypatch.setattr(idx, "_MOST_BYTES", 50)
-    with pytest.raises(UserError, match="would unpack to more than 50 bytes"):
+    with pytest.raises(UserError, match="unpacks to more than the limit of 50 bytes"):
         idx_source(*written(gzip.compress(as_idx(IMAGES))))
 
 

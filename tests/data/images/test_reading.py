@@ -41,5 +41,5 @@ def test_images_in_files_are_decoded_by_several_threads_in_order(monkeypatch):
 
 
 def test_strictly_the_first_broken_image_ends_it():
-    with pytest.raises(UserError, match=r"2\.jpg: is damaged: mend or remove it"):
+    with pytest.raises(UserError, match=r"2\.jpg: is damaged: repair or remove it"):
         readable(LazyImages(Source({2, 4}), Fitting()), range(6), True, {})

@@ -164,14 +164,14 @@ def test_a_broken_image_is_named_and_left_out_of_its_batch(capfd):
     assert batch.labels.tolist() == [0, 2]
     assert len(batch.images) == 2
     fragile.collate(1, [4, 6])
-    assert capfd.readouterr().err == "warning: 4.jpg: is damaged: left out\n"
+    assert capfd.readouterr().err == "warning: 4.jpg: is damaged: skipped\n"
 
 
 def test_a_broken_image_is_named_once_though_every_pass_has_workers_of_its_own(capfd):
     loader = Loader(samples(images=Fragile({4})), workers=1)
     for _ in range(3):
         assert sum(len(batch.samples) for batch in loader.once()) == COUNT
-    assert capfd.readouterr().err == "warning: 4.jpg: is damaged: left out\n"
+    assert capfd.readouterr().err == "warning: 4.jpg: is damaged: skipped\n"
 
 
 def test_a_broken_partner_is_replaced_by_the_image_itself():
@@ -194,7 +194,7 @@ def test_what_a_worker_refuses_is_said_in_one_line(workers):
 
 
 def test_a_batch_of_broken_images_alone_is_refused():
-    with pytest.raises(UserError, match=r"3\.jpg: no image here can be read"):
+    with pytest.raises(UserError, match=r"3\.jpg: none of the images can be read"):
         samples(images=Fragile({3, 4})).collate(0, [3, 4])
 
 
@@ -206,7 +206,7 @@ def test_labels_beyond_the_head_are_refused():
 def test_no_images_and_colours_of_grey_are_refused():
     with pytest.raises(UserError, match="no images in this split"):
         samples(images=of([], LABELS[:0]))
-    grey = ImageForm(("a", "b", "c"), 1, mean=(0.5,), deviation=(0.2,))
+    grey = ImageForm(("a", "b", "c"), 1, mean=(0.5,), std=(0.2,))
     with pytest.raises(UserError, match="these images are grey"):
         ImageSamples(of(), grey, ImageBatchConfig(), 8, 1, AugmentConfig(hue=0.1))
 
@@ -214,7 +214,7 @@ def test_no_images_and_colours_of_grey_are_refused():
 @pytest.mark.parametrize("mixup", [0.0, 0.4])
 def test_cutmix_gives_both_classes_by_the_pixels_they_have(mixup):
     flat = [np.full((10, 12, 3), 100 * label, np.uint8) for label in LABELS]
-    form = ImageForm(("a", "b", "c"), mean=(0.0,) * 3, deviation=(1.0,) * 3)
+    form = ImageForm(("a", "b", "c"), mean=(0.0,) * 3, std=(1.0,) * 3)
     config = AugmentConfig(cutmix=1.0, mixup=mixup)
     mixing = ImageSamples(of(flat), form, ImageBatchConfig(), 8, 1, config)
     batch = mixing.collate(0, range(COUNT))

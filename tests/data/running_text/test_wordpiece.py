@@ -83,7 +83,7 @@ def test_special_tokens_in_a_text_are_text_unless_it_is_marked():
     marked = ours.encode_marked("The [MASK] walked[SEP]and")
     (the,), (walked,), (together,) = ours.encode(["The", "walked", "and"])
     assert marked == [the, ours.mask, walked, ours.separator, together]
-    with pytest.raises(UserError, match=r"\[FOO\]: is no special token: choose from \[PAD\], "):
+    with pytest.raises(UserError, match=r"\[FOO\]: is not a special token: choose from \[PAD\], "):
         ours.encode_marked("The [FOO] walked")
 
 

@@ -99,8 +99,8 @@ def test_a_label_of_validation_alone_is_refused(tmp_path, table):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("text\tlabel\nx\t1\ny\t1\n", "there is but one label to learn, '1'"),
-        ("text\tlabel\nx\t1\n", "one example is too little"),
+        ("text\tlabel\nx\t1\ny\t1\n", "there is only one label, '1'"),
+        ("text\tlabel\nx\t1\n", "one example is not enough"),
     ],
 )
 def test_too_little_to_learn_from_is_refused(tmp_path, text, message):

@@ -102,7 +102,7 @@ def test_questions_come_a_line_each_or_as_squad_has_them(write):
         (
             "span",
             '{"question": "a", "context": "b", "answers": ["c"]}\n',
-            "own.tsv:1: the answer 'c' does not stand in the context",
+            "own.tsv:1: the answer 'c' is not in the context",
         ),
     ],
 )
@@ -114,7 +114,7 @@ def test_a_fault_names_the_file_and_the_line(write, kind, text, message):
 def test_an_answer_beyond_the_choices_is_refused(write):
     path = write("text\ta\tb\tlabel\nx\ty\tz\t2\n")
     with pytest.raises(
-        UserError, match=r"own\.tsv:2: the answer '2' is none of the choices 0 to 1"
+        UserError, match=r"own\.tsv:2: the answer '2' is not one of the choices 0 to 1"
     ):
         read_file(path, "choice", Columns(choices=("a", "b")))
 

@@ -45,7 +45,7 @@ def test_other_mistakes_are_named(image_runs, tmp_path):
 
 
 def test_a_run_of_another_task_is_a_mistake(tiny_run, tmp_path):
-    with pytest.raises(UserError, match=r"is no image classifier|has no pipeline"):
+    with pytest.raises(UserError, match=r"is not an image classifier|has no pipeline"):
         make("maps", run=tiny_run, output=tmp_path / "m.png")
 
 

@@ -43,7 +43,7 @@ def test_mistakes_are_named(image_runs, tmp_path, given, said):
 
 def test_a_network_without_patches_is_a_mistake(image_runs, tmp_path):
     for name in ("patches", "positions"):
-        with pytest.raises(UserError, match="is no Vision Transformer"):
+        with pytest.raises(UserError, match="is not a Vision Transformer"):
             make(name, run=image_runs["lenet"], output=tmp_path / "p.png")
 
 

@@ -41,7 +41,7 @@ def test_a_network_needs_no_weights_for_its_fields(tmp_path):
 
 
 def test_mistakes_are_named(tmp_path):
-    with pytest.raises(UserError, match="does not look at images"):
+    with pytest.raises(UserError, match="is not an image network"):
         make("receptive", network="gpt2", output=tmp_path / "r.png")
     with pytest.raises(UserError, match="lenet5"):
         make("receptive", network="lenet6", output=tmp_path / "r.png")

@@ -35,6 +35,6 @@ def test_an_image_of_the_run_is_shown_as_it_is_and_read_normalised(image_runs):
     view = viewer.view("valid:2")
     assert view.shown.shape == (1, 28, 28)
     assert view.label in viewer.form.names
-    back = view.given[0] * viewer.form.deviation[0] + viewer.form.mean[0]
+    back = view.given[0] * viewer.form.std[0] + viewer.form.mean[0]
     assert (back - view.shown).abs().max() < 1e-5
     assert float(viewer.believe(view).sum()) == pytest.approx(1, abs=1e-5)

@@ -56,7 +56,7 @@ def test_bad_texts_are_refused(refused, runs, tiny_run, pretrained_runs, tmp_pat
     assert gates(text="one é").startswith("the text, character 5: 'é' (U+00E9) was never seen")
     assert "the text is not valid UTF-8" in gates(text="on\udcffe")
     said = gates(text="one, " * 100)
-    assert "the text has 500 tokens: a heat map shows 400 at the most" in said
+    assert "the text has 500 tokens: the heat map's limit is 400" in said
     assert "layer 3: the model has the layers 1 to 2" in gates(text="one", layer=3)
     assert "units 13: a layer of this model has 1 to 12" in gates(text="one", units=13)
     assert "is a run of task 'translation'" in refused("gates", run=tiny_run, text="one")

@@ -18,7 +18,7 @@ def test_exposure_is_measured_on_files_too(make, tiny_run, tmp_path):
     given = {"source": source, "reference": reference, "output": picture}
     made = make("exposure", runs=[tiny_run], **given)
     assert made.rows[1].startswith(tiny_run.name)
-    assert made.warnings == (f"{tiny_run.name}: left out 1 pairs too long for the model",)
+    assert made.warnings == (f"{tiny_run.name}: skipped 1 pairs that are too long for the model",)
 
 
 def test_exposure_is_measured_and_drawn(make, tiny_run, recurrent_run, tmp_path):

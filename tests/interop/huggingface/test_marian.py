@@ -182,7 +182,7 @@ def test_a_pegasus_of_theirs_is_the_same_with_us(tmp_path):
     ours.load_state_dict(state, strict=False)
     assert_same_logits(ours, theirs)
     other = tmp_path / "other-positions"
-    with pytest.raises(UserError, match=r"embed_positions\.weight is no table of sines"):
+    with pytest.raises(UserError, match=r"embed_positions\.weight is not a table of sines"):
         read_translator(read_config(other), read_weights(other))
     with pytest.raises(UserError, match="normalize_before False is not supported: only True"):
         read_translator(read_config(tmp_path) | {"normalize_before": False}, read_weights(tmp_path))

@@ -175,7 +175,7 @@ def test_faults_are_answered_in_one_line(tmp_path):
     left, right = body["model"]["merges"][0]
     del body["model"]["vocab"][left + right]
     (tmp_path / "tokenizer.json").write_text(json.dumps(body))
-    with pytest.raises(DamagedError, match="is no merge of its vocabulary"):
+    with pytest.raises(DamagedError, match="is not a merge of its vocabulary"):
         read_tokenizer(tmp_path, "gpt2")
     (tmp_path / "tokenizer.json").write_text("{}")
     with pytest.raises(DamagedError, match=r"tokenizer\.json: not a tokenizer file"):

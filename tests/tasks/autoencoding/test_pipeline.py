@@ -136,7 +136,7 @@ def test_a_folder_is_scored_without_classes(command, autoencoder, digit_files, t
     assert answer.code == 0, answer.err
     record = json.loads(answer.out)
     assert (record["name"], record["images"]) == (str(loose), 9)
-    assert "left out 1 of 10 images" in answer.err
+    assert "skipped 1 of 10 images" in answer.err
     strict = command("evaluate", autoencoder, "--file", loose, "--strict")
     assert strict.code == 2
     assert "broken.png" in strict.err

@@ -44,7 +44,7 @@ def test_their_networks_name_images_and_go_out_to_onnx(command, theirs, tmp_path
             "import", library, theirs / file, "--run", run, "--labels", theirs / "names.txt"
         )
         assert (answer.code, answer.out) == (0, f"{run}\n"), answer
-        assert f"note: {network}, 4 classes; images: shorter side 2" in " ".join(answer.err.split())
+        assert f"note: {network}, 4 classes; images: resized to 2" in " ".join(answer.err.split())
         named = probabilities(command("classify", run, theirs / "picture.png", "--json"))
         assert named.keys() == {"ant", "bee", "cat", "dog"}
         exported = command("export", run, "--to", "onnx")

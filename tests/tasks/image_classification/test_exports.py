@@ -30,7 +30,7 @@ SHAPE = ResNetConfig(blocks=(1, 1), width=4, bottleneck=False, classes=3, image_
 @pytest.fixture
 def run(tmp_path, monkeypatch):
     """A run of a small network."""
-    family = Family({"small": SHAPE}, resnet_names, "conv1", "fc", scaled=32)
+    family = Family({"small": SHAPE}, resnet_names, "conv1", "fc", resize=32)
     monkeypatch.setattr("landmark.interop.timm.FAMILIES", (family,))
     network = randomise(build_network(SHAPE))
     names = resnet_names(network)

@@ -33,7 +33,7 @@ SHAPE = ResNetConfig(blocks=(1, 1), width=4, bottleneck=False, classes=3, image_
 @pytest.fixture
 def known(monkeypatch):
     """Both libraries have a small network now."""
-    family = Family({"small": SHAPE}, resnet_names, "conv1", "fc", scaled=32)
+    family = Family({"small": SHAPE}, resnet_names, "conv1", "fc", resize=32)
     for library in ("torchvision", "timm"):
         monkeypatch.setattr(f"landmark.interop.{library}.FAMILIES", (family,))
 
@@ -92,16 +92,16 @@ def test_classes_without_names_are_counted(weights, tmp_path):
     texts = [record["text"] for record in said]
     assert texts[0] == "note: the 3 classes have no names: --labels FILE gives them, a line each"
     assert texts[1] == (
-        "note: small, 3 classes; images: shorter side 32, of it the middle 24 x 24, "
-        "mean 0.485, 0.456, 0.406, deviation 0.229, 0.224, 0.225"
+        "note: small, 3 classes; images: resized to 32, centre crop 24 x 24, "
+        "mean 0.485, 0.456, 0.406, std 0.229, 0.224, 0.225"
     )
 
 
 def test_images_may_be_prepared_otherwise(weights, tmp_path):
-    wanted = Preparation(scaled=50, image_size=40, mean=(0.5,), deviation=(0.25, 0.5, 1.0))
+    wanted = Preparation(resize=50, image_size=40, mean=(0.5,), std=(0.25, 0.5, 1.0))
     run = import_network("torchvision", weights[1], tmp_path / "run", preparation=wanted)
     form = ImageForm.load(run / FILE)
-    assert (form.size, form.mean, form.deviation) == (50, (0.5, 0.5, 0.5), (0.25, 0.5, 1.0))
+    assert (form.size, form.mean, form.std) == (50, (0.5, 0.5, 0.5), (0.25, 0.5, 1.0))
     assert load_config(Run.open(run)).model.image_size == 40
     run = import_network(
         "torchvision", weights[1], tmp_path / "other", preparation=Preparation(image_size=48)
@@ -139,14 +139,14 @@ def test_where_published_weights_differ_the_user_is_asked(published, tmp_path):
         import_network("torchvision", own, tmp_path / "run")
     with pytest.raises(UserError, match="has no weights 'V3' of small: did you mean V"):
         import_network("torchvision", own, tmp_path / "run", weights="V3")
-    both = {"weights": "V2", "preparation": Preparation(scaled=30)}
+    both = {"weights": "V2", "preparation": Preparation(resize=30)}
     with pytest.raises(UserError, match="leave out --resize"):
         import_network("torchvision", own, tmp_path / "run", **both)
     with pytest.raises(UserError, match="weights of torchvision, not of timm"):
         import_network("timm", own, tmp_path / "run", weights="V2")
     assert not (tmp_path / "run").exists()
     assert size_of(import_network("torchvision", own, tmp_path / "a", weights="V2")) == 26
-    resized = Preparation(scaled=30)
+    resized = Preparation(resize=30)
     run = import_network("torchvision", own, tmp_path / "b", preparation=resized)
     assert size_of(run) == 30
     larger = Preparation(image_size=48)
@@ -208,7 +208,7 @@ def test_a_folder_of_timm_tells_how_its_images_are_prepared(known, tmp_path):
     run = import_network("timm", folder, tmp_path / "run")
     form = ImageForm.load(run / FILE)
     assert form.names == ("one", "two", "n3")
-    assert (form.size, form.mean, form.deviation) == (50, (0.1, 0.2, 0.3), (0.4, 0.5, 0.6))
+    assert (form.size, form.mean, form.std) == (50, (0.1, 0.2, 0.3), (0.4, 0.5, 0.6))
     pipeline = load(run)
     assert pipeline.config.model.image_size == 40
     assert torch.equal(
@@ -280,11 +280,11 @@ def test_faults_leave_nothing_behind(weights, tmp_path):
     refused("names 2 classes, but the network tells 3", labels=tmp_path / "two.txt")
     refused("line 2 is empty", labels=tmp_path / "gap.txt")
     for name in ("odd.json", "far.json", "no.json"):
-        refused("is no list of names", labels=tmp_path / name)
+        refused("is neither a list of names", labels=tmp_path / name)
     refused("No such file", labels=tmp_path / "none.json")
     refused("2 numbers for images of 3 channels", preparation=Preparation(mean=(0.5, 0.5)))
-    refused("must be above 0", preparation=Preparation(deviation=(0.0,)))
-    refused("has no middle of 24", preparation=Preparation(scaled=20))
+    refused("must be above 0", preparation=Preparation(std=(0.0,)))
+    refused("smaller than the centre crop of 24", preparation=Preparation(resize=20))
     refused("no network 'large' can be imported", network="large")
     monkey = small_state(ResNetConfig(**{**vars(SHAPE), "channels": 4}))[1]
     torch.save(monkey, path)
@@ -326,7 +326,7 @@ def test_images_are_resized_as_the_weights_say(weights, published, tmp_path, mon
     swag = PublishedWeights("SWAG_V1", 26, 24, "11111111")
     monkeypatch.setitem(WEIGHTS, "small", (*WEIGHTS["small"], swag))
     assert interpolation("torchvision", published, "swag", weights="SWAG_V1") == "bicubic"
-    wanted = Preparation(scaled=30, interpolation="bicubic")
+    wanted = Preparation(resize=30, interpolation="bicubic")
     assert interpolation("torchvision", published, "own", preparation=wanted) == "bicubic"
     folder = tmp_path / "hub"
     folder.mkdir()

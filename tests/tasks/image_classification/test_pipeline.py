@@ -141,9 +141,9 @@ def test_broken_images_are_named_and_not_scored(
     lost = whole.confusion - scores.confusion
     assert lost.sum() == lost[0].sum() == 1
     said = capsys.readouterr().err
-    assert said.startswith("warning: left out 1 of 40 images: ")
+    assert said.startswith("warning: skipped 1 of 40 images: ")
     assert "0/0-1.png" in said
-    with pytest.raises(UserError, match=r"0/0-1\.png: .*leave out --strict"):
+    with pytest.raises(UserError, match=r"0/0-1\.png: .*omit --strict"):
         pipeline.evaluate(pipeline.read_folder(own, strict=True), strict=True)
 
 
@@ -153,7 +153,7 @@ def test_what_is_no_image_is_refused(pipeline, tmp_path):
     with pytest.raises(UserError, match="no images"):
         pipeline.features([])
     (tmp_path / "a.png").write_text("no image")
-    with pytest.raises(UserError, match=r"a\.png: is no image"):
+    with pytest.raises(UserError, match=r"a\.png: is not an image"):
         pipeline.classify([tmp_path / "a.png"])
 
 

@@ -47,7 +47,7 @@ def test_classify_names_what_it_can_and_says_what_it_cannot_read(
     assert answer.code == 2
     assert [json.loads(line)["image"] for line in answer.lines] == [str(image)] * 2
     (line,) = answer.err.splitlines()
-    assert line.startswith(f"landmark: {broken}: is no image")
+    assert line.startswith(f"landmark: {broken}: is not an image")
     assert "none.png: cannot be read" in line
     assert figure.exists()
 
@@ -142,7 +142,7 @@ def test_features_leave_out_what_is_broken_and_stay_in_step_with_their_names(
     for name, row in zip(names, np.load(output), strict=True):
         (line,) = command("features", run, name).lines
         assert json.loads(line)["vector"] == pytest.approx(row.tolist(), abs=1e-5)
-    assert "also.png: is no image" in mistake("features", run, tmp_path / "also.png")
+    assert "also.png: is not an image" in mistake("features", run, tmp_path / "also.png")
 
 
 def test_evaluate_prints_scores_and_a_table_by_class(command, digits_run, tmp_path):
@@ -175,9 +175,9 @@ def test_evaluate_names_a_broken_image_or_ends(command, mistake, digits_run, dig
     answer = command("evaluate", digits_run, "--file", own)
     assert answer.code == 0
     assert answer.lines[0].endswith("own: 39 images")
-    assert "warning: left out 1 of 40 images: " in answer.err
+    assert "warning: skipped 1 of 40 images: " in answer.err
     assert "0-1.png" in answer.err
-    assert "leave out --strict" in mistake("evaluate", digits_run, "--file", own, "--strict")
+    assert "omit --strict" in mistake("evaluate", digits_run, "--file", own, "--strict")
 
 
 def test_mistakes_are_one_line(mistake, digits_run, tiny_run, image, tmp_path, digit_files):
@@ -190,7 +190,7 @@ def test_mistakes_are_one_line(mistake, digits_run, tiny_run, image, tmp_path, d
         "classify", digits_run, image, "--figure", tmp_path / "a.txt"
     )
     assert "name a .npy file" in mistake("features", digits_run, image, "--output", "x.csv")
-    assert "is no folder of images" in mistake("similar", digits_run, image, "--among", image)
+    assert "is not a folder of images" in mistake("similar", digits_run, image, "--among", image)
     assert "no split 'dev'" in mistake("evaluate", digits_run, "--split", "dev", worked=True)
     assert "has torch, compiled, onnx and onnx-int8" in mistake(
         "evaluate", digits_run, "--engine", "ctranslate2"
@@ -226,7 +226,7 @@ def test_a_broken_image_is_named_and_left_out_or_ends_it(command, mistake, digit
     assert "0-1.png" in mistake(*words, tmp_path / "strict", "--strict", worked=True)
     answer = command(*words, tmp_path / "run")
     assert answer.code == 0
-    assert "left out 1 of" in answer.err
+    assert "skipped 1 of" in answer.err
     assert "0-1.png" in answer.err
 
 
@@ -253,10 +253,10 @@ def test_a_table_has_no_row_for_a_broken_image_and_none_is_written_without_image
     (own / "0-1.png").write_bytes(b"broken")
     answer = command("classify", digits_run, own, "--csv", table)
     assert answer.code == 0
-    assert "0-1.png: is no image that can be read here: skipped" in answer.err
+    assert "0-1.png: is not an image in a supported format: skipped" in answer.err
     assert len(table.read_text().splitlines()) == 1 + 4
     table.unlink()
-    assert "is no image" in mistake(
+    assert "is not an image" in mistake(
         "classify", digits_run, own / "0-1.png", "--csv", table, worked=True
     )
     assert not table.exists()

@@ -123,7 +123,7 @@ def test_what_cannot_be_measured_is_one_line(runs, mistake, tmp_path):
         (["--split", "valid", "--file", "x"], "give --split or --file, not both"),
         (["--file", tmp_path / "none.txt"], "none.txt: cannot be read"),
         (["--file", tmp_path / "short.txt"], "the text is too short"),
-        (["--file", tmp_path / "blank.txt"], "has blank lines only"),
+        (["--file", tmp_path / "blank.txt"], "contains only blank lines"),
         (["--file", tmp_path / "other.txt"], "other.txt:1: '€' (U+20AC) was never seen"),
         (["--ten-crop"], "--ten-crop does not fit"),
     ):

@@ -116,9 +116,9 @@ def test_help_and_quit(tell):
     ("line", "said"),
     [
         ("/undoo", "unknown command '/undoo': did you mean /undo?"),
-        ("/undo", "there is no turn to take back"),
-        ("/retry", "there is no turn to take back"),
-        ("/seed x", "/seed x: a seed is a whole number"),
+        ("/undo", "there is no turn to undo"),
+        ("/retry", "there is no turn to undo"),
+        ("/seed x", "/seed x: the seed must be an integer"),
         ("/save", "/save needs a file"),
         ("/save /no/such/folder/story.txt", "cannot be written: No such file or directory"),
         ("straße", "'ß' (U+00DF) was never seen in training"),
@@ -205,7 +205,7 @@ def test_a_long_story_is_told_in_the_real_command(landmark_command, run):
     ("words", "said"),
     [
         (["--story", "nowhere.txt"], "nowhere.txt: cannot be read"),
-        (["--temperature", "0", "--top-k", "2"], "temperature 0 draws nothing"),
+        (["--temperature", "0", "--top-k", "2"], "temperature 0 is greedy"),
         (["--length", "0"], "--length"),
     ],
 )

@@ -109,9 +109,9 @@ def test_behind_the_first_separator_is_the_second_segment(pipeline, monkeypatch)
 @pytest.mark.parametrize(
     ("text", "top_k", "said"),
     [
-        ("the walker", 5, r"'the walker': there is nothing to fill in: write \[MASK\] where"),
-        ("", 5, "there is nothing to fill in"),
-        ("the [FOO] of [MASK]", 5, r"\[FOO\]: is no special token"),
+        ("the walker", 5, r"'the walker': there is no mask: write \[MASK\] for"),
+        ("", 5, "there is no mask"),
+        ("the [FOO] of [MASK]", 5, r"\[FOO\]: is not a special token"),
         ("[MASK] " + "old " * 40, 5, "tokens with .* the model reads at most 16: shorten it"),
         ("the [MASK]", 0, "top_k 0: must be at least 1"),
         ("the [MASK] \udcff", 5, "not valid UTF-8"),

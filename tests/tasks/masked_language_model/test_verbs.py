@@ -94,8 +94,8 @@ def test_neighbours_are_words_or_lines(folder, command):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["fill", "RUN", "no blank"], "there is nothing to fill in: write [MASK] where it is"),
-        (["fill", "RUN", "the [FOO]"], "[FOO]: is no special token: choose from [PAD], [UNK]"),
+        (["fill", "RUN", "no blank"], "there is no mask: write [MASK] for the missing word"),
+        (["fill", "RUN", "the [FOO]"], "[FOO]: is not a special token: choose from [PAD], [UNK]"),
         (["fill", "RUN", "[MASK] " + "old " * 30], "the model reads at most 16: shorten it"),
         (["fill", "RUN", "[MASK]", "--top-k", "0"], "Invalid value for '--top-k'"),
         (["generate", "RUN"], "is a run of task 'masked-language-model', which has no generate"),
@@ -121,4 +121,4 @@ def test_a_line_that_is_no_text_is_named_and_the_others_are_filled(landmark_comm
     first, second, third = map(json.loads, result.stdout.splitlines())
     assert first["text"] == "a [MASK]"
     assert second["error"] == "stdin:2: not valid UTF-8"
-    assert third["error"] == "stdin:3: there is nothing to fill in: write [MASK] where it is"
+    assert third["error"] == "stdin:3: there is no mask: write [MASK] for the missing word"

@@ -85,14 +85,14 @@ def test_an_interruption_costs_nothing_that_was_written(
         interrupted(3)
         answer = command(*words, target)
         assert answer.code == 130
-        assert "the same command with --resume goes on" in answer.err
+        assert "continue with the same command and --resume" in answer.err
         monkeypatch.undo()
     partial = path.with_name(".out.txt.partial")
     assert not target.exists()
     assert whole.read_bytes().startswith(partial.read_bytes())
     with partial.open("ab") as file:
         file.write(b"half a sen")  # as a kill would leave it
-    assert "was begun and interrupted: --resume goes on" in command(*words, target).err
+    assert "was interrupted: continue with --resume" in command(*words, target).err
     assert command(*words, target, "--resume").code == 0
     assert target.read_bytes() == whole.read_bytes()
     assert not partial.exists()
@@ -178,7 +178,7 @@ def test_a_killed_process_goes_on_at_its_line(tiny_run, tmp_path, landmark_comma
 
 @pytest.mark.parametrize(
     ("changed", "message"),
-    [(["--beam", 1], "was begun with options"), (["--json"], "was begun with json")],
+    [(["--beam", 1], "was started with options"), (["--json"], "was started with json")],
 )
 def test_a_stream_goes_on_only_as_it_began(
     command, mistake, tiny_run, lines, small_blocks, interrupted, monkeypatch, changed, message
@@ -190,7 +190,7 @@ def test_a_stream_goes_on_only_as_it_began(
     monkeypatch.undo()
     assert message in mistake(*words, "--resume", *changed)
     path.write_text("another\n", encoding="utf-8")
-    assert "was begun with file" in mistake(*words, "--resume")
+    assert "was started with file" in mistake(*words, "--resume")
 
 
 def test_a_stream_does_not_go_on_with_weights_that_have_changed(
@@ -204,14 +204,14 @@ def test_a_stream_does_not_go_on_with_weights_that_have_changed(
     assert command("translate", tiny_run, *ensemble).code == 130
     monkeypatch.undo()
     train("transformer-embedded", other, [*tiny, "trainer.max_steps=13"], resume="auto")
-    assert "was begun with weights" in mistake("translate", tiny_run, *ensemble, "--resume")
+    assert "was started with weights" in mistake("translate", tiny_run, *ensemble, "--resume")
 
 
 def test_a_pipe_is_refused_as_a_file(mistake, tiny_run, tmp_path):
     """It could be read once only: to count its lines, and not to translate them."""
     os.mkfifo(tmp_path / "pipe")
     words = ["translate", tiny_run, "--file", tmp_path / "pipe", "--output", tmp_path / "out"]
-    assert "pipe: is no file: send it to standard input instead" in mistake(*words)
+    assert "pipe: is not a file: pipe it to standard input instead" in mistake(*words)
     assert not (tmp_path / "out").exists()
 
 
@@ -219,8 +219,8 @@ def test_resume_without_a_beginning_is_refused(mistake, tiny_run, lines):
     path, _ = lines
     words = ["translate", tiny_run, "--file", path]
     assert "nothing to resume" in mistake(*words, "--output", path.parent / "o", "--resume")
-    assert "--resume goes with --output" in mistake(*words, "--resume")
-    assert "--output goes with --file" in mistake("translate", tiny_run, "Hello", "--output", "o")
+    assert "--resume needs --output" in mistake(*words, "--resume")
+    assert "--output needs --file" in mistake("translate", tiny_run, "Hello", "--output", "o")
 
 
 def test_an_item_of_several_lines_is_kept_whole(tmp_path):

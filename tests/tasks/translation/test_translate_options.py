@@ -159,7 +159,10 @@ def test_a_cut_translation_is_told(command, tiny_run, tmp_path, thrice):
     long = "the dog " * 20
     file = tmp_path / "in.txt"
     file.write_text(f"{SENTENCES[0]}\n{long}\n", encoding="utf-8")
-    told = "the translation was cut at 64 tokens, the model's most: split it, or give --document"
+    told = (
+        "the translation was truncated at 64 tokens, the model's maximum: split it, "
+        "or give --document"
+    )
     for words, place in (([SENTENCES[0], long], "sentence 2"), (["--file", file], f"{file}:2")):
         answer = command("translate", tiny_run, *words, "--json")
         (warning,) = answer.err.splitlines()
@@ -175,9 +178,9 @@ def test_what_is_cut_also_in_a_document_is_told(command, copied_run, rewrite_rec
     answer = command("translate", copied_run, f"{SENTENCES[0]} {SENTENCES[1]}", "--document")
     assert len(answer.err.splitlines()) == 2
     for warning, sentence in zip(answer.err.splitlines(), SENTENCES[:2], strict=True):
-        assert warning.startswith("warning: sentence 1: the translation was cut at ")
+        assert warning.startswith("warning: sentence 1: the translation was truncated at ")
         assert warning.endswith(
-            f"tokens, the most for so short a source: reword it ({sentence[:40]!r}…)"
+            f"tokens, the maximum for such a short source: reword it ({sentence[:40]!r}…)"
         )
 
 
