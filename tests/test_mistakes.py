@@ -337,7 +337,7 @@ def interrupt(*arguments):
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_training_that_is_stopped_says_how_to_go_on(tmp_path, tiny, command, number, code):
-    steps = ["trainer.max_steps=300", "trainer.validate_every=300", "trainer.checkpoint_every=300"]
+    steps = ["trainer.max_steps=200", "trainer.validate_every=200", "trainer.checkpoint_every=200"]
     words = ["train", "transformer-embedded", *tiny, *steps, "--run", str(tmp_path / "run")]
     process = subprocess.Popen(
         [sys.executable, "-m", "landmark", *words], stderr=subprocess.PIPE, text=True
@@ -355,7 +355,7 @@ def test_a_training_that_is_stopped_says_how_to_go_on(tmp_path, tiny, command, n
     step = int(re.fullmatch(stopped, said)[1])
     answer = command(*words, "--resume")
     assert answer.code == 0
-    first = re.search(r"^step (\d+)/300: ", answer.err, re.M)
+    first = re.search(r"^step (\d+)/200: ", answer.err, re.M)
     assert step < int(first[1]) <= step + 3  # a line every third step
 
 
