@@ -214,7 +214,7 @@ def real_batches(options: argparse.Namespace) -> tuple[str, int, list[Pairs]]:
         folder = Path(name)
         title, config = corpus(folder, options.pairs)
         tokenizer = TokenizerConfig(vocab_size=options.vocabulary)
-        size = prepare_translation(config, tokenizer, folder, 256, lambda record: None)
+        size = len(prepare_translation(config, tokenizer, folder, 256, lambda record: None))
         store = TokenStore(folder / "data/train")
         plan = PairSamples(store, BatchConfig(tokens=options.tokens), 1, BEGIN, END).plan(0)
 

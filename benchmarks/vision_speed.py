@@ -1,18 +1,22 @@
 """How fast images are named and learnt from: ours against plain eager PyTorch and torchvision.
 
-    python benchmarks/vision_speed.py inference [--compiled] [--batch 16] [--rounds 7]
+    python benchmarks/vision_speed.py inference [--compiled] [--int8] [--batch 16] [--rounds 7]
     python benchmarks/vision_speed.py training [--recipe resnet-cifar]
     python benchmarks/vision_speed.py input [--recipe resnet-cifar] [OVERRIDES]
+    python benchmarks/vision_speed.py cost --recipe resnet50-imagenet --images 1281167 --batch 8
 
 inference: torchvision's networks as they come, eager, in inference mode; the same weights in our
 engine (channels-last, folded batch norms; compiled too, if asked for) and exported to ONNX. All
-must say the same. training: one update of a recipe's network by our trainer against the same
-network in a plain loop, and in one whose images and weights lie channels-last in memory, as ours
-do. Our gain is that of the layout, and so depends on the processor's convolution kernels: on one
-machine 1.23 with AVX-512 and 1.14 with ONEDNN_MAX_CPU_ISA=AVX2, the layout alone 1.22 and 1.13
-(processor time, 64 images, one thread, a busy AMD EPYC, 2026-11-19). Each system is a process that
-builds once and then answers timed rounds in turns, so that a busy machine disturbs all alike; the
-best round counts. input: images a second that are prepared, that are learnt from, and both at once.
+must say the same (but for int8, if asked for). training: one update of a recipe's network by our
+trainer against the same network in a plain loop, and in one whose images and weights lie channels-
+last in memory, as ours do. Our gain is that of the layout, and so depends on the processor's
+convolution kernels: on one machine 1.23 with AVX-512 and 1.14 with ONEDNN_MAX_CPU_ISA=AVX2, the
+layout alone 1.22 and 1.13 (processor time, 64 images, one thread, a busy AMD EPYC, 2026-11-19).
+Each system is a process that builds once and then answers timed rounds in turns, so that a busy
+machine disturbs all alike; the best round counts. input: images a second that are prepared, that
+are learnt from, and both at once. cost: the multiply-adds of a recipe's whole training, and its
+days on one thread, by the processor time of its best update (--rounds) of a few images (--batch;
+--images: how many a pass has).
 """
 
 import argparse
@@ -32,7 +36,8 @@ from worker import ask, workers
 sys.path.insert(0, str(Path(__file__).parent.parent))  # whose tests know torchvision
 
 NETWORKS = ("alexnet", "vgg11", "resnet18", "resnet50")
-EAGER, OURS, COMPILED, ONNX = "torchvision", "landmark", "landmark-compiled", "onnx"
+EAGER, OURS, COMPILED = "torchvision", "landmark", "landmark-compiled"
+ONNX, INT8 = "onnx", "onnx-int8"
 TARGETS = {OURS: 1.2, ONNX: 1.4}
 PLAIN, LAST, TRAINER = "plain", "plain-channels-last", "landmark"
 TRAINING_TARGET = 1.15
@@ -62,11 +67,14 @@ def inference_step(system: str, question: dict[str, Any]) -> Step:
             network = build_network(found.config)
         network.load_state_dict(found.state, assign=True)
         del theirs
-        if system == ONNX:
-            from landmark.interop.onnx_classifier import save_classifier
+        if system in (ONNX, INT8):
+            from landmark.interop.onnx_classifier import GRAPH, IMAGES, save_classifier
+            from landmark.interop.onnx_int8 import quantize_graph
 
             with tempfile.TemporaryDirectory() as folder:
                 save_classifier(network.eval(), found.config, Path(folder))
+                if system == INT8:
+                    quantize_graph(Path(folder, GRAPH), IMAGES, [images.numpy()])
                 run = OnnxImageEngine(Path(folder)).scores
         else:
             run = TorchImageEngine(network, compiled=system == COMPILED).scores
@@ -196,6 +204,7 @@ def race(
 def measure_inference(options: argparse.Namespace) -> dict[str, Any]:
     """Every network in every system, and the geometric means of how many times as fast."""
     systems = [EAGER, OURS, *([COMPILED] if options.compiled else []), ONNX]
+    systems += [INT8] if options.int8 else []
     results: dict[str, dict[str, float]] = {}
     print(f"images a second, batch {options.batch}, {options.threads} threads, in brackets: times")
     print(f"{'network':<12}" + "".join(f"{system:>22}" for system in systems), flush=True)
@@ -204,6 +213,8 @@ def measure_inference(options: argparse.Namespace) -> dict[str, Any]:
             question = {"network": network, "batch": options.batch}
             best, numbers = race(processes, question, options.rounds)
             for system in systems:
+                if system == INT8:  # rounds
+                    continue
                 agree(numbers[EAGER], numbers[system], f"{network}, {system}")
             results[network] = {system: options.batch / best[system] for system in systems}
             print_row(network, results[network], systems)
@@ -294,10 +305,47 @@ def measure_input(options: argparse.Namespace) -> dict[str, Any]:
     return {"images_per_second": speeds, "spare": spare}
 
 
+def measure_cost(options: argparse.Namespace) -> dict[str, Any]:
+    """What a recipe's whole training takes."""
+    import torch
+
+    from landmark.models.vision import build_network
+    from landmark.probes.anatomy import dissect
+    from landmark.tasks.training import resolve
+
+    config = resolve(options.recipe)
+    shape, trainer = config.model, config.trainer  # type: ignore[attr-defined]
+    if trainer.epochs and not options.images:
+        sys.exit(f"{options.recipe} is {trainer.epochs} passes: say how many --images a pass has")
+    images = round(trainer.epochs * options.images) if trainer.epochs else 0
+    images = images or trainer.max_steps * config.batches.size  # type: ignore[attr-defined]
+    with torch.device("meta"):
+        one = torch.empty(1, shape.channels, shape.image_size, shape.image_size)
+        macs = dissect(build_network(shape), lambda network: network(one)).macs
+
+    torch.set_num_threads(1)
+    step = training_step(TRAINER, {"recipe": options.recipe, "batch": options.batch})
+    step()
+    seconds = []
+    for _ in range(options.rounds):
+        started = time.process_time()
+        step()
+        seconds.append(time.process_time() - started)
+    speed = options.batch / min(seconds)
+    days = images / speed / 86_400
+    print(
+        f"{options.recipe}: {macs:,} MACs an image, {images:,} images, {macs * images:.1e} in all"
+    )
+    print(f"{speed:.3g} images a second (batches of {options.batch}): ", end="")
+    print(f"{float(f'{days:.2g}'):g} days of one thread")
+    return {"macs": macs, "images": images, "images_per_second": speed, "days": days}
+
+
 MEASURES = {
     "inference": measure_inference,
     "training": measure_training,
     "input": measure_input,
+    "cost": measure_cost,
 }
 
 
@@ -308,7 +356,9 @@ def main() -> None:
     parser.add_argument("--networks", nargs="+", default=list(NETWORKS), choices=NETWORKS)
     parser.add_argument("--recipe", default="resnet-cifar")
     parser.add_argument("--compiled", action="store_true", help="inference: compiled, too")
+    parser.add_argument("--int8", action="store_true", help="inference: ONNX in int8, too")
     parser.add_argument("--batch", type=int, help="default: 16, for training 128")
+    parser.add_argument("--images", type=int, help="cost: how many a pass over the data has")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--batches", type=int, default=40, help="input: how many are timed")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)

@@ -25,7 +25,7 @@ def catalogue() -> None:
     """What there is."""
     for system in landmark.systems():
         recipes = ", ".join(recipe.name for recipe in system.recipes) or "no recipes"
-        print(f"{system.year}  {system.name}: {len(system.networks)} networks; {recipes}")
+        print(f"{system.year}  {system.name}: networks {len(system.networks)}; {recipes}")
 
 
 def own_loop() -> None:

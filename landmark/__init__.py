@@ -9,6 +9,7 @@ __version__ = "0.1.0"
 __all__ = [
     "UserError",
     "__version__",
+    "call",
     "create",
     "evaluate",
     "export",
@@ -22,6 +23,7 @@ __all__ = [
 if TYPE_CHECKING:
     from landmark.core.errors import UserError
     from landmark.figures.figure import figure
+    from landmark.tasks.calling import call
     from landmark.tasks.catalog import systems
     from landmark.tasks.creation import create
     from landmark.tasks.embedding import load_embedder
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
 _LAZY = {  # where each is: a module, which calls it the same unless another name follows
     "UserError": "landmark.core.errors",
+    "call": "landmark.tasks.calling",
     "create": "landmark.tasks.creation",
     "evaluate": "landmark.tasks.loading",
     "export": "landmark.tasks.exporting:export_run",

@@ -93,6 +93,11 @@ def test_commands_in_running_text_exist(page, application):
             raise AssertionError(f"{page.name}:{number}: {' '.join(words)}: {error}") from error
 
 
+def test_every_command_is_on_the_page_of_commands(application):
+    page = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+    assert application.commands.keys() - set(re.findall(r"`landmark ([\w-]+)", page)) == set()
+
+
 def test_a_stale_command_is_noticed(application):
     for line in ("nonsense", "train no-such-recipe", "translate RUN --nonsense", "show vgg-z",
                  "train gpt trainer.max_step=3", "figure nonsense"):  # fmt: skip

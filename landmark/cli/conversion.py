@@ -1,6 +1,7 @@
 """`landmark export` and `landmark import`: other libraries' formats, as the tasks offer them."""
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,6 +11,7 @@ import typer
 from landmark.cli.completion import complete_run
 from landmark.cli.flags import Flag, command, flags_of, parameter, read_options, refuse_unfit, union
 from landmark.cli.help import App
+from landmark.cli.verb_command import next_commands
 from landmark.core.errors import UserError
 from landmark.tasks.card import CARDS, Importer, resolve
 
@@ -86,6 +88,7 @@ def _import(
     name: str, importers: Sequence[Importer], known: Mapping[str, Flag], given: dict[str, Any]
 ) -> None:
     from landmark.cli.progress import showing
+    from landmark.engine.run import Run
 
     path = Path(given.get("path", ""))
     if path.suffix in _WEIGHTS and not path.exists():
@@ -97,7 +100,11 @@ def _import(
             options = read_options(cls, fitting)
             if importer.accepts is None or resolve(importer.accepts)(options, report):
                 refuse_unfit(given, flags_of(cls), known, f"import {name}: {importer.name}")
-                print(resolve(importer.run)(options, report))
+                folder = resolve(importer.run)(options, report)
+                print(folder)
+                task = str(Run(folder).read_recipe()["task"])
+                if following := next_commands(task, folder, has_data=False):
+                    print(f"next: {following}", file=sys.stderr)
                 return
     names = ", ".join(importer.name for importer in importers)
     raise UserError(f"{given.get('path')}: is none of what import {name} reads: {names}")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from landmark.core.errors import UserError
+from landmark.data.text_file import NUL, read_raw_lines
 from landmark.tasks.card import Failure, Item, Verb, resolve
 
 Entry = Item | Failure
@@ -87,7 +88,7 @@ def count_items(verb: Verb, given: Input) -> int | None:
     if verb.takes == "texts" and given.file and given.file != STANDARD_INPUT:
         if verb.read:
             return None
-        return sum(1 for _ in _raw_lines(given.file))
+        return sum(1 for _ in read_raw_lines(given.file))
     if verb.takes == "images":
         return sum(_count_images(Path(path)) for path in given.arguments)
     return len(given.arguments) or None
@@ -105,14 +106,8 @@ def _refuse_path(text: str) -> None:
         raise UserError(f"{text}: is a folder, not a text; repeat an option for each of its values")
 
 
-def _raw_lines(path: Path) -> Iterator[bytes]:
-    from landmark.data.text_file import read_raw_lines
-
-    return read_raw_lines(path)
-
-
 def _lines_of(path: Path, block: int, skip: int) -> Iterator[list[Entry]]:
-    lines = islice(enumerate(_raw_lines(path), 1), skip, None)
+    lines = islice(enumerate(read_raw_lines(path), 1), skip, None)
     while found := [
         _entry(line, f"{path}:{number}", number) for number, line in islice(lines, block)
     ]:
@@ -140,6 +135,8 @@ def _standard_input() -> Iterator[list[Entry]]:
 
 def _entry(line: bytes, place: str, number: int) -> Entry:
     """A line as text; the first may begin with a byte order mark."""
+    if b"\0" in line:
+        return Failure(Item("", place, number), f"{place}: {NUL}")
     try:
         text = line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
     except UnicodeDecodeError:
@@ -165,7 +162,7 @@ def _pairs(given: Input, block: int) -> Iterator[list[Entry]]:
 
 def _side_by_side(source: Path, target: Path) -> Iterator[Entry]:
     """Line by line from two files, which must have equally many."""
-    sides = [_raw_lines(source), _raw_lines(target)]
+    sides = [read_raw_lines(source), read_raw_lines(target)]
     for number, lines in enumerate(zip_longest(*sides), 1):
         if None in lines:
             more = number + sum(1 for side in sides for _ in side)
@@ -183,7 +180,7 @@ def _side_by_side(source: Path, target: Path) -> Iterator[Entry]:
 
 def _columns(path: Path, name: str, is_table: bool) -> Iterator[Entry]:
     """Lines of a file: a source and its translation with a tab between, or a source alone."""
-    for number, line in enumerate(_raw_lines(path), 1):
+    for number, line in enumerate(read_raw_lines(path), 1):
         place = f"{name}:{number}"
         entry = _entry(line, place, number)
         if isinstance(entry, Failure) or not is_table:

@@ -11,13 +11,14 @@ from landmark.cli.help import App
 from landmark.cli.options import Json
 from landmark.core.errors import UserError
 
+_RUNS = Path("runs")
 app = App(help="List runs, or compare their loss curves.", invoke_without_command=True)
 
 
 @app.callback()
 def runs(
     context: typer.Context,
-    folder: Annotated[Path, typer.Option(help="Folder with the runs.")] = Path("runs"),
+    folder: Annotated[Path, typer.Option(help="Folder with the runs.")] = _RUNS,
     live: Annotated[
         bool, typer.Option("--live", help="Refresh every second until Ctrl-C.")
     ] = False,
@@ -28,6 +29,8 @@ def runs(
         return
     from landmark.cli.run_table import print_runs, summaries, watch
 
+    if folder != _RUNS and not folder.is_dir():
+        raise UserError(f"{folder}: there is no such folder")
     if live and as_json:
         raise UserError("give --live or --json, not both")
     if live and sys.stdout.isatty():

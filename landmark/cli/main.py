@@ -83,6 +83,9 @@ def about(
 _CommandLineError: Any = next(
     base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException"
 )
+_SETTINGS = (
+    "; settings are given without dashes, as trainer.max_steps=5 (`landmark recipe RECIPE` has all)"
+)
 _COMPLETION = "_LANDMARK_COMPLETE"
 _CHECKPOINT = re.compile(r"auto|latest|best|averaged|\d+|step-\d+")
 
@@ -196,12 +199,16 @@ def _mistake(error: Any) -> str:
 
 
 def _unfit_option(error: Any) -> str | None:
-    """What to say of an option that another command has, and this one has not."""
+    """What to say of an option that another command has or that is a setting, but not this."""
     name, context = getattr(error, "option_name", None), error.ctx
-    if name is None or context is None or name not in _options(context.find_root().command):
+    if name is None or context is None:
         return None
+    has_settings = any(parameter.name == "overrides" for parameter in context.command.params)
+    hint = _SETTINGS if has_settings else ""
+    if name not in _options(context.find_root().command):
+        return f"{error.format_message()}{hint}"
     takes = sorted(option for option in _options(context.command) if option.startswith("--"))
-    return f"{name} does not fit `{context.command_path}`: it takes {', '.join(takes)}"
+    return f"{name} does not fit `{context.command_path}`: it takes {', '.join(takes)}{hint}"
 
 
 def _options(command: Any) -> set[str]:

@@ -115,9 +115,17 @@ class ResumableFile:
         self._journal.close()
         if kind is None:
             self.partial.replace(self.path)
-            self.origin.unlink()
-            self.progress.unlink(missing_ok=True)
-            sync_folder(self.path.parent)
+        elif not issubclass(kind, UserError) or self._has_text():
+            return
+        else:  # refused before anything was answered: there is nothing to go on with
+            self.partial.unlink()
+        self.origin.unlink()
+        self.progress.unlink(missing_ok=True)
+        sync_folder(self.path.parent)
+
+    def _has_text(self) -> bool:
+        with self.partial.open("rb") as file:
+            return any(line.strip() for line in file)
 
 
 def paths_in(options: Any, without: Container[str]) -> list[Path]:

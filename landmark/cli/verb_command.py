@@ -217,10 +217,10 @@ def is_evaluation(its: Sequence[TaskVerb]) -> bool:
     return all(offer.verb is offer.card.evaluate for offer in its)
 
 
-def next_commands(task: str, folder: Path) -> str:
-    """What to type with a new run: its task's first verb, and what scores it."""
+def next_commands(task: str, folder: Path, has_data: bool = True) -> str:
+    """What to type with a new run: its task's first verb, and what scores it on its own data."""
     card, place = CARDS[task], shlex.quote(str(folder))
-    verbs = [*card.verbs[:1], *([card.evaluate] if card.evaluate else [])]
+    verbs = [*card.verbs[:1], *([card.evaluate] if card.evaluate and has_data else [])]
     return "; ".join(f"landmark {v.name} {place}{_WORDS[v.takes]}" for v in verbs)
 
 

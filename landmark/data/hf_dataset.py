@@ -27,7 +27,8 @@ def _datasets() -> Any:
         return importlib.import_module("datasets")
     except ImportError:
         raise UserError(
-            "the package datasets is not installed, which this needs: pip install datasets"
+            "the package datasets is not installed, which this needs: "
+            "pip install 'landmark[datasets]'"
         ) from None
 
 

@@ -1,5 +1,6 @@
 """Text files line by line, plain or gzipped; every fault names the file and the line."""
 
+import codecs
 import gzip
 import hashlib
 import io
@@ -11,6 +12,7 @@ from typing import Any
 
 from landmark.core.errors import ItemError, UserError
 
+NUL = "a NUL byte, which no text has"
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -19,6 +21,8 @@ def digest_file(name: str | Path) -> str:
     try:
         with Path(name).open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
+    except IsADirectoryError:
+        raise UserError(f"{name}: is a folder, not a file") from None
     except OSError as error:
         raise UserError(f"{name}: cannot be read: {error.strerror}") from None
 
@@ -67,8 +71,9 @@ def _numbered(path: Path) -> Iterator[tuple[int, bytes]]:
     try:
         with path.open("rb") as raw:
             is_packed = raw.peek(2)[:2] == b"\x1f\x8b"
-            stream = gzip.GzipFile(fileobj=raw) if is_packed else raw
-            yield from enumerate(io.BufferedReader(stream), 1)
+            stream = io.BufferedReader(gzip.GzipFile(fileobj=raw)) if is_packed else raw
+            _refuse_utf16(path, stream.peek(2)[:2])
+            yield from enumerate(stream, 1)
     except (gzip.BadGzipFile, zlib.error, EOFError) as error:
         raise UserError(f"{path}: damaged gzip file: {error}") from None
     except IsADirectoryError:
@@ -77,7 +82,18 @@ def _numbered(path: Path) -> Iterator[tuple[int, bytes]]:
         raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
+def _refuse_utf16(path: Path, beginning: bytes) -> None:
+    """Its mark, or the zero byte of a Latin letter; lines of it may pass for UTF-8."""
+    if beginning in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) or b"\0" in beginning:
+        raise UserError(
+            f"{path}: is UTF-16, not UTF-8 (or no text): convert it, for example with "
+            "iconv -f UTF-16 -t UTF-8"
+        )
+
+
 def _decode(line: bytes, path: Path, number: int) -> str:
+    if b"\0" in line:
+        raise UserError(f"{path}:{number}: {NUL}: remove it, or convert the file")
     try:
         return line.decode("utf-8-sig" if number == 1 else "utf-8")  # it may begin with a mark
     except UnicodeDecodeError as error:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
@@ -30,10 +30,17 @@ _PIECES = r" ?\p{L}[\p{L}\p{M}]*| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+"
 class TokenizerConfig:
     """Subword tokenizer."""
 
+    kind: Literal["bpe", "sentencepiece"] = "bpe"
+    """Byte-level BPE, which loses nothing; or a unigram model of SentencePiece, which folds spaces
+    and signs that look alike."""
     vocab_size: Annotated[int, Field(ge=260)] = 8000
-    """Maximum size of the shared vocabulary; a small corpus may give fewer entries."""
+    """Maximum vocabulary size (of each side, if separate); a small corpus may give fewer."""
+    separate: bool = False
+    """Train a vocabulary for each side; false: one shared vocabulary."""
     file: str | None = None
-    """Use this tokenizer.json instead of training a tokenizer."""
+    """Use this tokenizer.json or SentencePiece model instead of training one."""
+    target_file: str | None = None
+    """Another one for the target side: a vocabulary for each side."""
     extend: Annotated[int, Field(ge=0)] = 0
     """Number of new entries to learn from the data and add to the tokenizer given by `file`."""
     form: FormName = "plain"
@@ -45,7 +52,7 @@ class TokenizerConfig:
 class SubwordTokenizer:
     """A trained vocabulary; `encode` and `decode` are inverse for any Unicode text."""
 
-    begin, end = SPECIAL.index(BEGIN), SPECIAL.index(END)
+    begin, end, unknown = SPECIAL.index(BEGIN), SPECIAL.index(END), SPECIAL.index(UNKNOWN)
 
     def __init__(self, backend: Tokenizer) -> None:
         self.backend = backend
@@ -107,13 +114,36 @@ class SubwordTokenizer:
         if not path.is_file():
             raise UserError(f"{path}: there is no tokenizer here")
         try:
-            backend = Tokenizer.from_file(str(path))
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise UserError(f"{path}: not a tokenizer file: {error}") from None
+        return cls.parse(text, path)
+
+    @classmethod
+    def parse(cls, text: str, path: Path) -> "SubwordTokenizer":
+        """Of what `to_text` gave; messages name the file it stood in."""
+        try:
+            backend = Tokenizer.from_str(text)
         except Exception as error:  # the library raises plain Exception
             raise UserError(f"{path}: not a tokenizer file: {error}") from None
         for number, token in enumerate(SPECIAL):
             if backend.token_to_id(token) != number:
                 raise UserError(f"{path}: token {number} must be {token}; was it made by landmark?")
         return cls(backend)
+
+    @property
+    def source(self) -> "SubwordTokenizer":
+        """The vocabulary of source texts: the same for both sides, unless they are separate."""
+        return self
+
+    @property
+    def target(self) -> "SubwordTokenizer":
+        """The vocabulary of translations."""
+        return self
+
+    def names(self) -> list[str]:
+        """Every entry as it stands in the vocabulary, by number."""
+        return [str(self.backend.id_to_token(number)) for number in range(len(self))]
 
     def save(self, path: Path) -> None:
         write_durably(path, self.to_text().encode())
@@ -154,10 +184,6 @@ class SubwordTokenizer:
         """The texts of numbers; special tokens are left out."""
         texts = self.backend.decode_batch([list(row) for row in numbers], skip_special_tokens=True)
         return [text.removeprefix(" ") for text in texts]
-
-    def decode_sources(self, numbers: Sequence[Sequence[int]]) -> list[str]:
-        """The same of numbers in the source language, which here shares the vocabulary."""
-        return self.decode(numbers)
 
     def pieces(self, numbers: Sequence[int]) -> list[str]:
         """Each token as readable text of its own, for figures."""

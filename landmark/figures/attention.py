@@ -147,8 +147,6 @@ def _draw_head(record: Attention) -> "Figure":
 
 def _draw_heads(record: Attention) -> "Figure":
     """Layers down, heads across; one layer alone fills several lines."""
-    from matplotlib.figure import Figure
-
     names = record.names
     drawn = [
         (f"layer {layer}, head {head}", record.weights[row, column])
@@ -156,22 +154,14 @@ def _draw_heads(record: Attention) -> "Figure":
         for column, head in enumerate(record.heads)
     ]
     columns = len(record.heads) if len(record.layers) > 1 else min(4, len(drawn))
-    rows = -(-len(drawn) // columns)
     named = len(names) <= _NAMED
-    side = 0.5 + (0.13 * len(names) if named else 1.5) + 0.6 * named
-    figure = Figure(figsize=(columns * side + 0.8, rows * side + 0.5), layout="constrained")
-    grid = figure.subplots(rows, columns, squeeze=False)
-    image = None
-    for number, axes in enumerate(grid.flat):
-        if number >= len(drawn):
-            axes.set_axis_off()
-            continue
-        name, values = drawn[number]
+    side = 0.6 + (0.13 * len(names) if named else 1.5) + 0.6 * named
+    figure, panels = style.tiles(len(drawn), columns, (side, side))
+    for axes, (name, values) in zip(panels, drawn, strict=True):
         image = _draw_map(axes, names if named else (), values, font=5)
         axes.set_title(name, fontsize=7)
     style.heading(figure, record.title)
-    if image is not None:
-        figure.colorbar(image, ax=grid, label="attention", shrink=0.5)
+    figure.colorbar(image, ax=panels, label="attention", shrink=0.5)
     return figure
 
 

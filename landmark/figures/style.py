@@ -28,6 +28,17 @@ def panels(
     return figure, figure.subplots(rows, columns, squeeze=False, **options)
 
 
+def tiles(
+    count: int, across: int, size: tuple[float, float] = PANEL, **options: Any
+) -> "tuple[Figure, list[Axes]]":
+    """So many panels, in rows of at most `across`; nothing where the last row has no more."""
+    columns = max(1, min(across, count))
+    figure, grid = panels(max(1, -(-count // columns)), columns, size, **options)
+    for axes in grid.flat[count:]:
+        axes.remove()
+    return figure, list(grid.flat[:count])
+
+
 def colour(number: int) -> str:
     """The colour of the n-th line."""
     return COLOURS[number % len(COLOURS)]
@@ -102,8 +113,9 @@ def token_label(piece: str) -> str:
 
 
 def shorten(label: str, most: int = 24) -> str:
-    """A label that leaves room for what it names."""
-    return label if len(label) <= most else f"{label[: most - 1]}…"
+    """A label of at most so many letters, cut in the middle: both ends tell names apart."""
+    end = (most - 1) // 2
+    return label if len(label) <= most else f"{label[: most - 1 - end]}…{label[-end:]}"
 
 
 def scale_logarithmically(axes: "Axes") -> None:

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from landmark.core.errors import UserError
-from landmark.data.tokenizer import BEGIN, END, UNKNOWN, SubwordTokenizer
+from landmark.data.tokenizer import SubwordTokenizer
 from landmark.interop.library import library
 from landmark.layers.attention import MultiHeadAttention
 from landmark.layers.feedforward import FeedForward
@@ -73,11 +73,11 @@ def build_spec(model: Translator, tokenizer: SubwordTokenizer) -> Any:
     places = torch.arange(config.max_length)
     for side in (spec.encoder, spec.decoder):
         side.position_encodings.encodings = _array(model.position(places))
-    tokens = [str(tokenizer.backend.id_to_token(number)) for number in range(len(tokenizer))]
-    spec.register_source_vocabulary(tokens)
-    spec.register_target_vocabulary(tokens)
-    spec.config.bos_token = spec.config.decoder_start_token = BEGIN
-    spec.config.eos_token, spec.config.unk_token = END, UNKNOWN
+    names = tokenizer.target.names()
+    spec.register_source_vocabulary(tokenizer.source.names())
+    spec.register_target_vocabulary(names)
+    spec.config.bos_token = spec.config.decoder_start_token = names[tokenizer.begin]
+    spec.config.eos_token, spec.config.unk_token = names[tokenizer.end], names[tokenizer.unknown]
     spec.config.add_source_eos = True
     spec.config.layer_norm_epsilon = next(
         module.eps for module in model.modules() if isinstance(module, nn.LayerNorm)

@@ -56,8 +56,9 @@ class KeyValueCache:
         self.ancestry, self.gap_mask = ancestry, gap_mask
         self.beams = 1 if ancestry is None else ancestry.beams
         shape = (rows, num_heads, max_length * self.beams, head_size)
-        lower = torch.is_autocast_enabled(like.device.type)  # what the projections give there
-        dtype = torch.get_autocast_dtype(like.device.type) if lower else like.dtype
+        kind = like.device.type
+        lower = torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind)
+        dtype = torch.get_autocast_dtype(kind) if lower else like.dtype  # as the projections'
         self._keys = torch.empty(shape, dtype=dtype, device=like.device)
         self._values = torch.empty_like(self._keys)
         self.rows = rows

@@ -22,13 +22,25 @@ class TranslationModel(nn.Module, ABC):
     """The output layer: hidden state to logits, without bias unless a model has one."""
 
     def add_vocabulary(
-        self, size: int | None, width: int, tied: Tied, *, bias: bool = False
+        self,
+        size: int | None,
+        width: int,
+        tied: Tied,
+        *,
+        bias: bool = False,
+        source_size: int | None = None,
     ) -> None:
-        """Make both embeddings and the output layer, of one matrix, of two or of three."""
+        """Make both embeddings and the output layer, of one matrix, of two or of three.
+
+        source_size: entries of the source's vocabulary, where it has one of its own.
+        """
         if size is None:
             raise UserError("model.vocab_size is not set: give it, or a tokenizer to take it from")
         self.target_embedding = _embedding(size, width)
-        self.source_embedding = self.target_embedding if tied == "all" else _embedding(size, width)
+        if tied == "all" and source_size is not None:
+            raise UserError("model.tied=all needs one vocabulary for both sides: output ties two")
+        one = self.target_embedding if tied == "all" else _embedding(source_size or size, width)
+        self.source_embedding = one
         self.output = nn.Linear(width, size, bias=bias)
         if bias:
             nn.init.zeros_(self.output.bias)

@@ -18,7 +18,7 @@ from landmark.engine.session import MODEL, load_player
 TextRun = TypeVar("TextRun", bound=Any)
 _NO_SHAPE = ("dropout", "attention_dropout", "word_dropout", "activation_checkpointing")
 """Settings of a model that are no part of its shape."""
-_BY_DATA = ("classes", "channels", "vocab_size")
+_BY_DATA = ("classes", "channels", "vocab_size", "source_vocab_size")
 """Parts of the shape that no user chooses."""
 INITIAL = "initial"
 """The checkpoint of a run folder that training begins from: the run needs no other any more."""

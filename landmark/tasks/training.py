@@ -155,8 +155,9 @@ def train(
     overrides = assignments(recipe, settings, options)
     config = resolve(recipe, overrides)
     target = Run(Path(run) if run else Path("runs") / Path(recipe).stem)
-    if target.folder.is_file():
-        raise UserError(f"{target.folder}: is a file: --run names another folder")
+    for place in (target.folder, *target.folder.parents):
+        if place.is_file():
+            raise UserError(f"{place}: is a file: --run names another folder")
     if resume is not None and not distributed.restarted():
         _check_there(target, resume)
     device = choose_device(config.device)

@@ -25,7 +25,8 @@ def marian(tmp_path_factory):
 def test_a_folder_becomes_a_run_that_writes_and_goes_out_again(command, gpt2, tmp_path):
     run, out = tmp_path / "run", tmp_path / "out"
     answer = command("import", "hf", gpt2, "--run", run)
-    assert (answer.code, answer.out, answer.err) == (0, f"{run}\n", "")
+    assert (answer.code, answer.out) == (0, f"{run}\n")
+    assert answer.err == f"next: landmark generate {run} TEXT\n"
     written = command("generate", run, "A dog", "--length", 5, "--temperature", 0)
     assert written.code == 0, written
     assert written.out

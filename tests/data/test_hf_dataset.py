@@ -19,7 +19,8 @@ ROWS = {
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
     """The same rows in every form: saved, saved with splits, as parquet, as arrow."""
-    datasets = pytest.importorskip("datasets")
+    import datasets
+
     folder = tmp_path_factory.mktemp("hf")
     label = datasets.ClassLabel(names=["cat", "dog/wolf"])
     for number in range(3):
@@ -88,6 +89,6 @@ def test_mistakes_are_one_line_and_leave_nothing(saved, tmp_path):
 def test_a_missing_package_is_one_line(monkeypatch, tmp_path, mistake):
     monkeypatch.setitem(sys.modules, "datasets", None)
     said = mistake("data", "from-hf", tmp_path, "--text", "text", "--output", tmp_path / "o.txt")
-    assert said == "the package datasets is not installed, which this needs: pip install datasets"
+    assert said.endswith("not installed, which this needs: pip install 'landmark[datasets]'")
     said = mistake("data", "from-hf", tmp_path, "--text", "a", "--label", "b", "--output", "o")
     assert said == "give --text, or --source and --target, or --image and --label"

@@ -47,6 +47,13 @@ def test_a_long_file_is_read_as_a_stream(tmp_path: Path) -> None:
     [
         (b"good\nb\xffd\n", r"text:2: not valid UTF-8 \(byte 2 of the line\): convert the file"),
         (b"\x1f\x8b broken", r"text: damaged gzip file"),
+        (b"good\nno\0t\n", r"text:2: a NUL byte, which no text has"),
+        *[
+            (packed, "text: is UTF-16, not UTF-8 .*iconv -f UTF-16")
+            for encoding in ("utf-16", "utf-16-le", "utf-16-be", "utf-32")
+            for text in ["Guten Tag.\n".encode(encoding)]
+            for packed in (text, gzip.compress(text))
+        ],
         (gzip.compress(PLAIN)[:-9], r"text: damaged gzip file"),
     ],
 )

@@ -15,6 +15,12 @@ LINES = [
 ]
 
 
+@pytest.fixture(autouse=True)
+def seeded():
+    """Networks begin with the same weights in whatever order the tests run."""
+    torch.manual_seed(0)
+
+
 @pytest.fixture(scope="session")
 def tokenizer() -> SubwordTokenizer:
     return SubwordTokenizer.train(LINES, TokenizerConfig(vocab_size=290))

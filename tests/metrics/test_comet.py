@@ -6,8 +6,6 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-WORDS = ("--split", "valid", "--beam", 1, "--bootstrap", 0)
-
 
 @pytest.fixture
 def asked(monkeypatch):
@@ -28,8 +26,14 @@ def asked(monkeypatch):
     return seen
 
 
-def test_comet_stands_among_the_scores(command, tiny_run, asked, tmp_path):
-    words = [*WORDS, "--comet", "wmt22-comet-da", "--json", "--output", tmp_path / "said.txt"]
+@pytest.fixture
+def sentences(own_data):
+    files = ["--source", own_data.source, "--reference", own_data.target]
+    return [*files, "--beam", 1, "--bootstrap", 0]
+
+
+def test_comet_stands_among_the_scores(command, tiny_run, asked, sentences, tmp_path):
+    words = [*sentences, "--comet", "wmt22-comet-da", "--json", "--output", tmp_path / "said.txt"]
     record = json.loads(command("evaluate", tiny_run, *words).out)
     scores = {score["name"]: score for score in record["scores"]}
     said = (tmp_path / "said.txt").read_text().splitlines()
@@ -42,9 +46,9 @@ def test_comet_stands_among_the_scores(command, tiny_run, asked, tmp_path):
     assert "COMET: wmt22-comet-da" in command("evaluate", tiny_run, *words[:-3]).out
 
 
-def test_without_the_package_it_is_one_line(monkeypatch, mistake, tiny_run):
+def test_without_the_package_it_is_one_line(monkeypatch, mistake, tiny_run, sentences):
     monkeypatch.setitem(sys.modules, "comet", None)
-    said = mistake("evaluate", tiny_run, *WORDS, "--comet", "wmt22-comet-da")
+    said = mistake("evaluate", tiny_run, *sentences, "--comet", "wmt22-comet-da")
     assert said == "COMET needs unbabel-comet, which is not installed: pip install unbabel-comet"
 
 

@@ -3,8 +3,8 @@ import json
 import pytest
 
 import landmark
+from landmark import call
 from landmark.core.errors import UserError
-from landmark.tasks.calling import call
 
 PAIRS = [("The dog sees a cat.", "Der Hund sieht eine Katze."), ("A bird sings.", "Ein Vogel.")]
 TEXTS = ["The dog sees a cat.", "A bird sings."]

@@ -40,8 +40,18 @@ def test_it_states_the_data_the_settings_and_the_validation(card, pretrained_run
     assert "Licence: not stated" in text
 
 
-def test_evaluations_of_the_same_checkpoint_are_stated(command, tiny_run, tmp_path):
-    words = ["--split", "valid", "--beam", 1, "--bootstrap", 20, "--json"]
+def test_evaluations_of_the_same_checkpoint_are_stated(command, tiny_run, own_data, tmp_path):
+    words = [
+        "--source",
+        own_data.source,
+        "--reference",
+        own_data.target,
+        "--beam",
+        1,
+        "--bootstrap",
+        20,
+        "--json",
+    ]
     said = command("evaluate", tiny_run, *words).out
     (tmp_path / "e.json").write_text(said)
     folder = tmp_path / "out"

@@ -118,14 +118,17 @@ def test_an_export_has_its_own(tiny_run, digits_run, engine):
         landmark.load(run, engine=engine, precision="bf16")
 
 
-def test_the_commands_take_it(command, mistake, tiny_run, pretrained_runs, digits_run):
+def test_the_commands_take_it(command, mistake, tiny_run, own_data, pretrained_runs, digits_run):
     words = ["The dog sees the man."]
     plain = command("translate", tiny_run, *words, "--json").out
     lower = command("translate", tiny_run, *words, "--json", "--precision", "bf16").out
     assert plain != lower
     for run in (tiny_run, pretrained_runs["gpt"], pretrained_runs["bert"], digits_run):
-        options = ["--beam", "1", "--bootstrap", "0"] if run is tiny_run else []
-        command("evaluate", run, "--precision", "bf16", "--split", "valid", *options)
+        its = ["--split", "valid"]
+        if run is tiny_run:
+            files = ["--source", own_data.source, "--reference", own_data.target]
+            its = [*files, "--beam", "1", "--bootstrap", "0"]
+        command("evaluate", run, "--precision", "bf16", *its)
     said = mistake("score", tiny_run, "a", "b", "--precision", "bf16")
     assert "--precision" in said
     assert "fp32" in mistake("translate", tiny_run, "a", "--precision", "fp64")

@@ -1,5 +1,7 @@
 """`landmark.train` and `landmark.load` as a Python user calls them; the types that they see."""
 
+import json
+import re
 import subprocess
 import sys
 import textwrap
@@ -76,6 +78,27 @@ def test_all_names_are_there_and_documented():
     assert torch.nn.Module in type(landmark.create("lenet5")).__mro__
 
 
+def test_the_examples_of_the_page_run(tmp_path, monkeypatch, tiny, own_data):
+    """Each block of docs/python.md after the other, with trainings cut to a few steps."""
+    train = landmark.train
+
+    def briefly(recipe, run=None, settings=(), **options):
+        if recipe == "translation":
+            settings = [s for s in tiny if not s.startswith("data.")] + ["data.valid_pairs=4"]
+        return train(recipe, run, settings, **options)
+
+    monkeypatch.setattr(landmark, "train", briefly, raising=False)
+    monkeypatch.chdir(tmp_path)
+    page = (Path(__file__).parents[2] / "docs/python.md").read_text()
+    names: dict[str, object] = {}
+    blocks = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    for block in blocks:
+        exec(block, names)
+    assert len(blocks) >= 8
+    assert (tmp_path / "maps.png").is_file()
+    assert (tmp_path / "runs/digits/export/onnx").is_dir()
+
+
 SCRIPT = """
     from typing import assert_type
 
@@ -116,3 +139,22 @@ def test_a_users_script_is_typed(tmp_path):
     (fault, _) = checked.stdout.strip().splitlines()
     assert f"script.py:{wrong + 1}: error" in fault
     assert 'incompatible type "int"; expected "str"' in fault
+
+
+def test_scores_are_those_of_the_command(command, tiny_run, own_data):
+    files = {"source": own_data.source, "reference": own_data.target}
+    words = ["--source", own_data.source, "--reference", own_data.target]
+    words += ["--beam", 1, "--bootstrap", 0]
+    said = json.loads(command("evaluate", tiny_run, *words, "--json").out)
+    (record,) = landmark.evaluate(tiny_run, **files, beam=1, bootstrap=0)
+    assert record.json() == said
+    with pytest.raises(UserError, match="unknown key 'splt': did you mean split"):
+        landmark.evaluate(tiny_run, splt="valid")
+
+
+def test_a_figure_is_that_of_the_command(tmp_path, digits_run):
+    drawn = landmark.figure("kernels", run=Path(digits_run), output=str(tmp_path / "kernels.png"))
+    assert drawn.path is not None
+    assert drawn.path.read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(UserError, match="unknown figure 'kernel': did you mean kernels"):
+        landmark.figure("kernel", run=digits_run)

@@ -1,22 +1,26 @@
-"""Marian's vocabularies: a SentencePiece model for each language, and one table of numbers.
+"""SentencePiece's vocabularies: trained here, read from a user's file, or Marian's.
 
-Kudo and Richardson 2018, arXiv 1808.06226. SentencePiece cuts a text into pieces; the table, which
-is the weights' own, numbers them. The decoder begins with the padding token. Both models are kept
-inside one tokenizer.json. The library `sentencepiece` is needed, and imported only here.
+Kudo and Richardson 2018, arXiv 1808.06226. SentencePiece cuts a text into pieces, and a table
+numbers them: as the model itself does, or as Marian's weights do, which have a model for each
+language. Marian's decoder begins with the padding token. The models are kept inside one
+tokenizer.json. The library `sentencepiece` is needed, and imported only here.
 """
 
 import base64
 import importlib
+import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from landmark.core.errors import UserError
-from landmark.data.tokenizer import SubwordTokenizer
+from landmark.data.tokenizer import SPECIAL, SubwordTokenizer, TokenizerConfig
 
 SENTENCEPIECE = "sentencepiece"
 _SPACE = "▁"  # how SentencePiece writes a space
+_ROLES = {"pad": "padding", "bos": "begin", "eos": "end", "unk": "unknown"}
+"""Its own names of the special tokens, in the order of ours."""
 
 
 class SentencePieceTokenizer(SubwordTokenizer):
@@ -32,6 +36,7 @@ class SentencePieceTokenizer(SubwordTokenizer):
         self.begin, self.end = self.vocabulary[roles["begin"]], self.vocabulary[roles["end"]]
         self.unknown = self.vocabulary[roles["unknown"]]
         self._special = {self.vocabulary[token] for token in roles.values()}
+        self._has_tags = any(token[:2] == ">>" and token[-2:] == "<<" for token in vocabulary)
 
     @property
     def backend(self) -> Any:  # type: ignore[override]
@@ -41,14 +46,59 @@ class SentencePieceTokenizer(SubwordTokenizer):
         )
 
     @classmethod
-    def load(cls, path: Path) -> "SentencePieceTokenizer":
-        """Read a tokenizer.json that `save` wrote."""
+    def train(
+        cls, lines: Iterable[str], config: TokenizerConfig, tags: Sequence[str] = ()
+    ) -> "SentencePieceTokenizer":
+        """Learn a unigram model from lines of text; what it has no piece for goes by bytes."""
+        model, numbers = io.BytesIO(), {f"{r}_id": n for n, r in enumerate(_ROLES)}
         try:
-            body = json.loads(path.read_bytes())
-            source, target = (base64.b64decode(body[side]) for side in ("source", "target"))
-            return cls(body["vocabulary"], source, target, body["roles"])
+            _library().SentencePieceTrainer.train(
+                sentence_iterator=iter(lines),
+                model_writer=model,
+                vocab_size=config.vocab_size,
+                hard_vocab_limit=False,
+                byte_fallback=True,
+                control_symbols=[_tag(language) for language in tags],
+                minloglevel=2,
+                **numbers,
+            )
+        except RuntimeError as error:
+            raise UserError(
+                f"SentencePiece cannot learn {config.vocab_size} pieces: {error}"
+            ) from None
+        return cls.of_model(model.getvalue())
+
+    @classmethod
+    def of_model(cls, content: bytes) -> "SentencePieceTokenizer":
+        """A SentencePiece model with its own numbers; what it lacks of <s> and such comes last."""
+        processor = _processor(content)
+        vocabulary = {processor.id_to_piece(n): n for n in range(processor.get_piece_size())}
+        roles = {}
+        for (short, role), name in zip(_ROLES.items(), SPECIAL, strict=True):
+            number = getattr(processor, f"{short}_id")()
+            roles[role] = name if number < 0 else processor.id_to_piece(number)
+            vocabulary.setdefault(roles[role], len(vocabulary))
+        return cls(vocabulary, content, content, roles)
+
+    @classmethod
+    def read_model(cls, path: Path) -> "SentencePieceTokenizer":
+        """The same of a user's file."""
+        try:
+            return cls.of_model(path.read_bytes())
         except OSError as error:
             raise UserError(f"{path}: cannot be read: {error.strerror}") from None
+        except ValueError:
+            raise UserError(
+                f"{path}: is neither a tokenizer.json nor a SentencePiece model"
+            ) from None
+
+    @classmethod
+    def parse(cls, text: str, path: Path) -> "SentencePieceTokenizer":
+        """Of what `to_text` gave."""
+        try:
+            body = json.loads(text)
+            source, target = (base64.b64decode(body[side]) for side in ("source", "target"))
+            return cls(body["vocabulary"], source, target, body["roles"])
         except (ValueError, KeyError, TypeError, AttributeError):
             raise UserError(f"{path}: not a vocabulary of SentencePiece") from None
 
@@ -63,7 +113,7 @@ class SentencePieceTokenizer(SubwordTokenizer):
 
     def tag(self, language: str) -> int:
         """The token that asks for a target language."""
-        token = f">>{language}<<"
+        token = _tag(language)
         if token not in self.vocabulary:
             raise UserError(f"the vocabulary has no tag for the language {language!r}")
         return self.vocabulary[token]
@@ -82,7 +132,7 @@ class SentencePieceTokenizer(SubwordTokenizer):
 
     def _encode(self, processor: Any, text: str) -> list[int]:
         tag: list[str] = []
-        if text.startswith(">>") and "<<" in text:
+        if self._has_tags and text.startswith(">>") and "<<" in text:
             stop = text.index("<<") + 2
             tag, text = [text[:stop]], text[stop:]
         pieces = [*tag, *processor.encode(text, out_type=str)]
@@ -96,6 +146,9 @@ class SentencePieceTokenizer(SubwordTokenizer):
             texts.append(text.replace(_SPACE, " ").strip())
         return texts
 
+    def names(self) -> list[str]:
+        return [self._tokens[number] for number in range(len(self))]
+
     def pieces(self, numbers: Sequence[int]) -> list[str]:
         return [self._tokens[number].replace(_SPACE, " ") for number in numbers]
 
@@ -108,30 +161,22 @@ class SentencePieceTokenizer(SubwordTokenizer):
         raise UserError("a vocabulary of SentencePiece cannot be extended: leave out extend")
 
 
-def load_subwords(path: Path) -> SubwordTokenizer:
-    """A translator's vocabulary: ours, or one that foreign weights brought."""
-    if path.is_file() and _kind(path) == SENTENCEPIECE:
-        return SentencePieceTokenizer.load(path)
-    return SubwordTokenizer.load(path)
+def _tag(language: str) -> str:
+    return f">>{language}<<"
 
 
-def _kind(path: Path) -> Any:
+def _library() -> Any:
     try:
-        body = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return None  # whoever loads it says what is wrong
-    return body.get("kind") if isinstance(body, dict) else None
-
-
-def _processor(content: bytes) -> Any:
-    try:
-        library = importlib.import_module("sentencepiece")
+        return importlib.import_module("sentencepiece")
     except ImportError:
         raise UserError(
             "sentencepiece is not installed, which this vocabulary needs: "
             "pip install 'landmark[hf]'"
         ) from None
+
+
+def _processor(content: bytes) -> Any:
     try:
-        return library.SentencePieceProcessor(model_proto=content)
+        return _library().SentencePieceProcessor(model_proto=content)
     except (RuntimeError, OSError) as error:
         raise ValueError(str(error)) from None

@@ -1,6 +1,6 @@
 """Tokenised sentence pairs as samples: shuffled batches with a token budget, of similar lengths."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import numpy as np
@@ -43,10 +43,10 @@ class PairSamples:
         begin: int,
         end: int,
         shuffle: bool = True,
-        bpe_dropout: BpeDropout | None = None,
+        bpe_dropout: Mapping[str, BpeDropout] | None = None,
     ) -> None:
         self.store, self.config, self.seed, self.shuffle = store, config, seed, shuffle
-        self.begin, self.end, self.bpe_dropout = begin, end, bpe_dropout
+        self.begin, self.end, self.bpe_dropout = begin, end, bpe_dropout or {}
 
     def plan(self, epoch: int) -> Plan:
         source, target = self.store.lengths["source"] + 1, self.store.lengths["target"] + 1
@@ -66,10 +66,10 @@ class PairSamples:
     def _tokens(self, side: str, epoch: int, sample: int) -> NDArray[Any]:
         """One side of a pair; BPE-dropout depends on nothing but seed, epoch and sample."""
         tokens = self.store[side, sample]
-        if self.bpe_dropout is None:
+        if side not in self.bpe_dropout:
             return tokens
         random = np.random.default_rng(derive_seed(self.seed, "bpe-dropout", side, epoch, sample))
-        return self.bpe_dropout.apply(tokens, random)
+        return self.bpe_dropout[side].apply(tokens, random)
 
 
 def collate_pairs(

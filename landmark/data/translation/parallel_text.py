@@ -152,6 +152,8 @@ def _read_sides(source: Path, target: Path) -> Iterator[Pair]:
         )
     if not count:
         raise UserError(f"{source}: is empty: give at least one sentence pair")
+    if source.resolve() == target.resolve():
+        raise UserError(f"{source}: is given for both sides: name the file of its translations")
 
 
 def _read_table(path: Path) -> Iterator[Pair]:

@@ -11,7 +11,6 @@ from typing import Any
 from landmark.core.errors import UserError
 from landmark.core.storage import write_durably
 from landmark.data.embedded import corpus as embedded
-from landmark.data.foreign.sentencepiece import load_subwords
 from landmark.data.hold_out import every_nth
 from landmark.data.public_text import text_digest, text_files
 from landmark.data.shards import ShardWriter
@@ -26,6 +25,7 @@ from landmark.data.translation.parallel_text import (
     remember,
 )
 from landmark.data.translation.text_form import FormName, TextForm
+from landmark.data.translation.vocabulary import read_subwords, train_subwords
 
 Report = Callable[[Mapping[str, Any]], None]
 WORDS = "words.txt"
@@ -172,8 +172,8 @@ def prepare_translation(
     folder: Path,
     max_length: int,
     report: Report,
-) -> int:
-    """Write tokenizer.json, words.txt and data/ into a run folder; the vocabulary's size."""
+) -> SubwordTokenizer:
+    """Write tokenizer.json, words.txt and data/ into a run folder; the vocabulary."""
     folder.mkdir(parents=True, exist_ok=True)
     _check_files(config)
     form = tokenizer_config.form
@@ -199,29 +199,37 @@ def prepare_translation(
         raise UserError("no validation pair is left: give --valid-source and --valid-target")
     write_durably(folder / WORDS, ("\n".join(sorted(words)) + "\n").encode())
     counts = {"pairs": kept, "valid_pairs": valid, "vocabulary": len(tokenizer)}
+    subwords = f"{len(tokenizer):,} subwords"
+    if tokenizer.source is not tokenizer.target:
+        counts["source_vocabulary"] = len(tokenizer.source)
+        subwords = f"{len(tokenizer.source):,} and {subwords}"
     left_out = {"left_out": dict(dropped), "valid_left_out": dict(valid_dropped)}
-    summary = [f"{kept:,} pairs to train on, {valid:,} to validate, {len(tokenizer):,} subwords"]
+    summary = [f"{kept:,} pairs to train on, {valid:,} to validate, {subwords}"]
     for reasons, which in ((dropped, ""), (valid_dropped, " of validation")):
         if reasons:
             summary.append(f"warning: left out{which}: {_counts(reasons)}")
     report({"kind": "data", **counts, **left_out, "summary": "\n".join(summary)})
-    return len(tokenizer)
+    return tokenizer
 
 
 def _tokenizer(
     config: ParallelTextConfig, settings: TokenizerConfig, report: Report
 ) -> SubwordTokenizer:
     """The one that a file holds, extended if that is asked for; or one learnt from the data."""
-    parts = training_parts(config, settings.form, Counter(), report)
-    lines = (line for part in parts for pair in part.pairs for line in pair)
+
+    def side(place: int) -> Iterator[str]:
+        parts = training_parts(config, settings.form, Counter(), report)
+        return (pair[place] for part in parts for pair in part.pairs)
+
     if not settings.file:
         report({"kind": "note", "text": "training the tokenizer"})
-        return SubwordTokenizer.train(lines, settings, config.tags)
-    tokenizer = load_subwords(Path(settings.file))
+        return train_subwords(side(0), side(1), settings, config.tags)
+    tokenizer = read_subwords(settings)
     if not settings.extend:
         return tokenizer
     report({"kind": "note", "text": f"learning up to {settings.extend} new subwords"})
-    return tokenizer.extended(lines, settings.extend)
+    both = (line for pair in zip(side(0), side(1), strict=True) for line in pair)
+    return tokenizer.extended(both, settings.extend)
 
 
 def _check_files(config: ParallelTextConfig) -> None:
@@ -247,8 +255,8 @@ def _write(
     words: set[str] | None = None,
 ) -> int:
     """Encode pairs into a token store, leaving out those too long for the model."""
-    kept = 0
-    with ShardWriter(folder, ("source", "target"), len(tokenizer)) as writer:
+    kept, size = 0, max(len(tokenizer.source), len(tokenizer.target))
+    with ShardWriter(folder, ("source", "target"), size) as writer:
         for part in parts:
             tag = [tokenizer.tag(part.tag)] if part.tag else []
             while chunk := list(islice(part.pairs, _CHUNK)):

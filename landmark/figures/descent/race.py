@@ -5,8 +5,9 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,13 +17,28 @@ from landmark.figures.figure import save_picture
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
     from landmark.racing.result import Curve, OptimizerResult, RaceResult, TrialResult
 
 _UNCORRECTED = "-uncorrected"
 """How a method without its bias correction is called: dashed, in the colour of the one with it."""
+_GAPS = (0, (2, 2))
+"""The line of a method that does the same as an earlier one, which shows in its gaps."""
 _ROOM = 3.0  # curves are cut off at so many times the worst that a method begins or ends with
-Look = tuple[str, str]  # colour and line
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a method is drawn."""
+
+    colour: str
+    line: Any
+    place: int
+    """Among the methods of its row, from 0."""
+
+    def drawn(self) -> dict[str, Any]:
+        return {"color": self.colour, "linestyle": self.line, "linewidth": 1.6}
 
 
 def save_race(result: "RaceResult", path: Path) -> None:
@@ -37,7 +53,7 @@ def draw_race(result: "RaceResult") -> "Figure":
     has the same scale, so that methods in different rows can be compared.
     """
     kinds = ["train"] + ["valid"] * any(standing.valid for standing in result.standings)
-    groups = _groups([standing.method for standing in result.standings])
+    groups = _groups(result.standings)
     rows = len(kinds) * len(groups)
     figure, grid = style.panels(rows, 3, size=(4.2, 3.2))
     for column in (1, 2):
@@ -50,7 +66,11 @@ def draw_race(result: "RaceResult") -> "Figure":
     note = "".join(f"; {method}: x {pace}" for method, pace in paces.items())
     for axes, said in zip(
         grid[-1],
-        (f"updates{note}", "seconds of updates", "learning rate (x diverged, ▲ above the panel)"),
+        (
+            f"updates{note}",
+            "seconds of updates",
+            "learning rate (x diverged, ▲ above the panel)",
+        ),
         strict=True,
     ):
         axes.set_xlabel(said, fontsize=9)
@@ -64,10 +84,11 @@ def _seeds(count: int) -> str:
     return "one seed" if count == 1 else f"median and band of {count} seeds"
 
 
-def _groups(methods: Sequence[str]) -> list[dict[str, Look]]:
+def _groups(standings: "Sequence[OptimizerResult]") -> list[dict[str, Look]]:
     """Methods a row, each with its look; one without correction stays with the one that has it."""
+    curves = {standing.method: np.array(standing.train.median) for standing in standings}
     families: dict[str, list[str]] = {}
-    for name in methods:
+    for name in curves:
         families.setdefault(name.removesuffix(_UNCORRECTED), []).append(name)
     groups: list[dict[str, Look]] = [{}]
     colours = 0
@@ -76,10 +97,17 @@ def _groups(methods: Sequence[str]) -> list[dict[str, Look]]:
             groups.append({})
             colours = 0
         for name in names:
-            line = "--" if name.endswith(_UNCORRECTED) else "-"
-            groups[-1][name] = style.colour(colours), line
+            line: Any = "--" if name.endswith(_UNCORRECTED) else "-"
+            if any(_coincide(curves[name], curves[other]) for other in groups[-1]):
+                line = _GAPS
+            groups[-1][name] = Look(style.colour(colours), line, len(groups[-1]))
         colours += 1
     return groups
+
+
+def _coincide(one: "NDArray[np.float64]", other: "NDArray[np.float64]") -> bool:
+    """Whether the later line would hide the earlier."""
+    return one.shape == other.shape and np.allclose(one, other, rtol=0.01, equal_nan=True)
 
 
 def _draw_row(
@@ -123,28 +151,30 @@ def _draw_search(
     label: str,
 ) -> None:
     """The loss in the end by rate; what has none, or one above the panel, is marked at its top."""
-    colour, line = look
     ends = [
         (finish.rate, finish.train_loss if kind == "train" else finish.loss) for finish in search
     ]
     top = limits[1] if limits else math.inf
-    inside = [(rate, value if value <= top else math.nan) for rate, value in ends]
-    axes.plot(*zip(*inside, strict=True), color=colour, ls=line, marker="o", ms=3, label=label)
-    above = axes.get_xaxis_transform()
+    found = [(rate, min(value, top) if math.isfinite(value) else math.nan) for rate, value in ends]
+    size = 3.0 if look.line == _GAPS else 4.5
+    axes.plot(*zip(*found, strict=True), **look.drawn(), marker="o", ms=size, label=label)
     lost = [rate for rate, value in ends if not math.isfinite(value)]
-    axes.plot(lost, [0.96] * len(lost), "x", color=colour, transform=above)
     higher = [rate for rate, value in ends if math.isfinite(value) and value > top]
-    axes.plot(higher, [0.96] * len(higher), "^", ms=5, color=colour, transform=above)
+    # Lines lead to what is above the panel; many methods diverge at one rate, so their marks stack.
+    for rates, marker, height in ((lost, "x", 0.95 - 0.05 * look.place), (higher, "^", 1)):
+        axes.plot(
+            rates, [height] * len(rates), marker, color=look.colour, ms=6,
+            transform=axes.get_xaxis_transform(), clip_on=False, in_layout=False,
+        )  # fmt: skip
 
 
 def _draw(axes: "Axes", places: Sequence[float], curve: "Curve", look: Look) -> None:
-    colour, line = look
     median, low, high = (
         np.where(np.isfinite(values), values, np.nan)
         for values in (np.array(curve.median), np.array(curve.low), np.array(curve.high))
     )
-    axes.plot(places, median, color=colour, linestyle=line, linewidth=1.4)
-    axes.fill_between(places, low, high, color=colour, alpha=0.15, linewidth=0)
+    axes.plot(places, median, **look.drawn())
+    axes.fill_between(places, low, high, color=look.colour, alpha=0.15, linewidth=0)
 
 
 def _limits(standings: "Sequence[OptimizerResult]", kind: str) -> tuple[float, float] | None:

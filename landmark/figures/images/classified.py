@@ -63,13 +63,12 @@ def save_classified(
     save_picture(figure, path)
 
 
-def draw_pixels(axes: "Axes", pixels: "Pixels", title: str, letters: int = _LETTERS) -> None:
+def draw_pixels(axes: "Axes", pixels: "Pixels", title: str) -> None:
     """An image without ticks. (H, W, C)"""
     shown = pixels[..., 0] if pixels.shape[2] == 1 else pixels
+    axes.set_axis_off()
     axes.imshow(shown, cmap="gray", vmin=0, vmax=255, interpolation="nearest")
-    axes.set_title(
-        _shortened(title, letters), fontsize=8 if letters == _LETTERS else 7, parse_math=False
-    )
+    axes.set_title(style.shorten(title, _LETTERS), fontsize=8, parse_math=False)
 
 
 def _draw_guesses(axes: "Axes", guesses: Sequence[Any], label: str | None) -> None:
@@ -77,12 +76,7 @@ def _draw_guesses(axes: "Axes", guesses: Sequence[Any], label: str | None) -> No
     for place, guess in enumerate(guesses):
         colour = _RIGHT if guess.name == label else _OTHER
         axes.barh(place, guess.probability, color=colour, height=0.8)
-        said = f"{_shortened(guess.name, _LETTERS)}  {100 * guess.probability:.1f} %"
+        said = f"{style.shorten(guess.name, _LETTERS)}  {100 * guess.probability:.1f} %"
         text = axes.text(0.02, place, said, va="center", fontsize=8, parse_math=False)
         text.set_in_layout(False)  # a long name must not make the bars shorter
     axes.set(xlim=(0, 1), ylim=(len(guesses) - 0.5, -0.5))
-
-
-def _shortened(name: str, letters: int) -> str:
-    """So that it does not run into the next panel."""
-    return name if len(name) <= letters else f"{name[: letters - 1]}…"

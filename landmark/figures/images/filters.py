@@ -82,10 +82,8 @@ def draw(record: Filtered) -> "Figure":
     across = 3 if len(shown) > 4 else len(shown)
     height, width = record.image.shape[1:]
     each = 3.2 * min(1.4, height / width) + 0.75
-    figure, grid = style.panels(-(-len(shown) // across), across, size=(3.2, each))
-    for axes in grid.flat:
-        axes.set_axis_off()
-    for axes, (name, pixels) in zip(grid.flat, shown.items(), strict=False):
+    figure, panels = style.tiles(len(shown), across, size=(3.2, each))
+    for axes, (name, pixels) in zip(panels, shown.items(), strict=True):
         draw_picture(axes, pixels, name)
         if name in HAND_MADE:
             rows = "\n".join(" ".join(f"{value:>3}" for value in row) for row in HAND_MADE[name])

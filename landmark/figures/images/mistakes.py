@@ -54,12 +54,10 @@ def write(pipeline: Any, records: Sequence[Any], options: Any, path: Path) -> No
 
 def save_mistakes(mistakes: Sequence[Mistake], heading: str, path: Path) -> None:
     """Each image under what it was taken for, and what it is."""
-    columns = max(3, min(_ACROSS, len(mistakes)))
-    rows = max(1, -(-len(mistakes) // columns))
-    figure, grid = style.panels(rows, columns, size=(1.9, 2.3))
-    for axes in grid.flat:
+    figure, panels = style.tiles(max(3, len(mistakes)), _ACROSS, size=(1.9, 2.3))
+    for axes in panels[len(mistakes) :]:
         axes.set_axis_off()
-    for axes, mistake in zip(grid.flat, mistakes, strict=False):
+    for axes, mistake in zip(panels, mistakes, strict=False):
         draw_pixels(axes, mistake.pixels, "")
         said = f"{style.shorten(mistake.guess, _LETTERS)} ({100 * mistake.probability:.0f} %)"
         known = f"{style.shorten(mistake.label, _LETTERS)} ({100 * mistake.own:.0f} %)"

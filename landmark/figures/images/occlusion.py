@@ -1,6 +1,8 @@
 """Occlusion sensitivity: the class probability with a part of the image covered."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +14,8 @@ from landmark.figures.figure import Report
 from landmark.figures.images.options import ImageOptions
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.collections import QuadMesh
     from matplotlib.figure import Figure
     from torch import Tensor
 
@@ -89,32 +93,68 @@ def table(record: OcclusionMap) -> list[str]:
 
 
 def draw(record: OcclusionMap) -> "Figure":
-    """The image; the probability with a patch at each place; what each pixel is worth."""
+    """The worst patch on the image; the probability by place of the patch; the drop by pixel."""
     from landmark.figures.images.picture import draw_heat, draw_picture
 
     found = record.found
     figure, grid = style.panels(1, 3, size=(3.4, 3.3))
-    first, second, third = grid[0]
-    draw_picture(first, record.shown, f"{record.name}, {found.whole:.1%}")
-    covered = second.imshow(found.covered.numpy(), cmap=style.SEQUENTIAL, vmin=0, vmax=1)
-    style.title(second, f"probability with {found.size}x{found.size} pixels covered there")
-    _number(second, found)
-    figure.colorbar(covered, ax=second, shrink=0.8)
+    covered, probabilities, drops = grid[0]
+    row, column = divmod(int(found.covered.argmin()), len(found.lefts))
+    draw_picture(covered, record.shown)
+    _draw_patch(covered, found, row, column)
+    said = f"{record.name}: {found.whole:.1%}, with this patch {float(found.covered.min()):.1%}"
+    style.title(covered, said)
+    shown = _draw_probabilities(probabilities, record)
+    style.title(probabilities, f"probability with {found.size}x{found.size} pixels covered")
+    bar = figure.colorbar(shown, ax=probabilities, shrink=0.75)
+    bar.set_label(_text(f"probability of {record.name}, patch centred there"), fontsize=8)
     drop = found.drop(*record.shown.shape[1:])
     limit = max(float(drop.abs().max()), 1e-6)
-    lost = draw_heat(
-        third, record.shown, drop, "what is lost with a pixel, in the mean",
-        limits=(-limit, limit), colours=style.DIVERGING,
-    )  # fmt: skip
-    figure.colorbar(lost, ax=third, shrink=0.8)
+    lost = draw_heat(drops, record.shown, drop, limits=(-limit, limit), colours=style.DIVERGING)
+    style.title(drops, "drop in probability by pixel")
+    bar = figure.colorbar(lost, ax=drops, shrink=0.75)
+    bar.set_label("mean over all patches that cover the pixel", fontsize=8)
     style.heading(figure, f"{record.run}, {record.image}: occlusion")
     return figure
 
 
-def _number(axes: Any, found: "Occlusion") -> None:
-    """Patches by the pixels they begin at."""
-    across, down = (range(0, len(s), max(1, len(s) // 6)) for s in (found.lefts, found.tops))
-    axes.set_xticks(across, [str(found.lefts[n]) for n in across])
-    axes.set_yticks(down, [str(found.tops[n]) for n in down])
-    axes.set(xlabel="first column covered", ylabel="first row covered")
-    axes.tick_params(labelsize=7)
+def _text(label: str) -> str:
+    """A "$" in a class's name is no formula."""
+    return label.replace("$", r"\$")
+
+
+def _draw_patch(axes: "Axes", found: "Occlusion", row: int, column: int) -> None:
+    """To scale, in the grey that the mean colour is near to."""
+    from matplotlib.patches import Rectangle
+
+    corner = found.lefts[column] - 0.5, found.tops[row] - 0.5
+    axes.add_patch(
+        Rectangle(
+            corner, found.size, found.size, facecolor="0.5", edgecolor=style.colour(1), linewidth=2
+        )
+    )
+
+
+def _draw_probabilities(axes: "Axes", record: OcclusionMap) -> "QuadMesh":
+    """Over the grey image: a cell a place of the patch, around the patch's middle."""
+    from landmark.figures.images.picture import draw_picture
+
+    found = record.found
+    draw_picture(axes, record.shown.mean(0, keepdim=True)).set_alpha(0.5)
+    limits = axes.get_xlim(), axes.get_ylim()
+    across, down = (_edges(starts, found.size) for starts in (found.lefts, found.tops))
+    low, high = float(found.covered.min()), max(found.whole, float(found.covered.max()))
+    mesh = axes.pcolormesh(
+        across, down, found.covered.numpy(), cmap=style.SEQUENTIAL, alpha=0.6,
+        vmin=low, vmax=max(high, low + 1e-6), linewidth=0,
+    )  # fmt: skip
+    axes.set(xlim=limits[0], ylim=limits[1])
+    return mesh
+
+
+def _edges(starts: Sequence[int], size: int) -> list[float]:
+    """Where the cells of places begin and end: halfway between the middles of patches."""
+    middles = [start + (size - 1) / 2 for start in starts]
+    between = [(one + other) / 2 for one, other in pairwise(middles)]
+    half = (middles[1] - middles[0]) / 2 if between else size / 2
+    return [middles[0] - half, *between, 2 * middles[-1] - (between or [middles[-1] - half])[-1]]

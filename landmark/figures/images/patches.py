@@ -121,7 +121,7 @@ def draw(record: PatchViews) -> "Figure":
     above, below = figure.subfigures(2, 1, squeeze=False, height_ratios=(3.2, 1.9 * down))[:, 0]
     picture, rolled, distances = above.subplots(1, 3, width_ratios=(1, 1, 1.4))
     draw_picture(picture, record.shown, "image")
-    draw_heat(rolled, record.shown, record.rollout, "rollout through all layers", smooth=False)
+    draw_heat(rolled, record.shown, record.rollout, "rollout through all layers")
     _draw_distances(distances, record.heads)
     place = read_place(record.patch)
     if place is not None:
@@ -133,7 +133,7 @@ def draw(record: PatchViews) -> "Figure":
         axes.set_axis_off()
     for number, (axes, view) in enumerate(zip(panels, record.views, strict=False), 1):
         name = f"layer {record.layer}, head {number}"
-        draw_heat(axes, record.shown, view, name, smooth=False)
+        draw_heat(axes, record.shown, view, name)
     whose = "what the classifier reads" if record.patch is None else f"patch {record.patch}"
     style.heading(figure, f"{record.run}, {record.image}: attention of {whose}")
     return figure

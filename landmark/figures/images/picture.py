@@ -4,6 +4,7 @@ import torch
 from matplotlib.axes import Axes
 from matplotlib.image import AxesImage
 from torch import Tensor
+from torch.nn.functional import interpolate
 
 HEAT = "inferno"
 _PANEL = 48  # pixels that a panel has at least
@@ -27,9 +28,9 @@ def draw_heat(
     heat: Tensor,
     title: str = "",
     *,
-    smooth: bool = True,
     limits: tuple[float, float] | None = None,
     colours: str = HEAT,
+    opacity: float | Tensor = 0.6,
 ) -> AxesImage:
     """Heat over an image that has gone grey; laid out over all of it. (C, H, W), (h, w)"""
     height, width = image.shape[1:]
@@ -38,12 +39,20 @@ def draw_heat(
     return axes.imshow(
         heat.numpy(),
         cmap=colours,
-        alpha=0.6,
+        alpha=opacity if isinstance(opacity, float) else opacity.numpy(),
         vmin=low,
         vmax=high if high > low else low + 1,
         extent=(-0.5, width - 0.5, height - 0.5, -0.5),
-        interpolation="bilinear" if smooth else "nearest",
+        interpolation="nearest",
     )
+
+
+def enlarge(heat: Tensor, height: int, width: int) -> Tensor:
+    """A map of a layer's places at the resolution of the image, bicubic. (h, w) -> (H, W)"""
+    enlarged = interpolate(
+        heat[None, None], size=(height, width), mode="bicubic", align_corners=False
+    )
+    return enlarged[0, 0].clamp(float(heat.min()), float(heat.max()))
 
 
 def montage(panels: Tensor, columns: int) -> Tensor:

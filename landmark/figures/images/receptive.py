@@ -1,5 +1,6 @@
 """Receptive fields of the layers, theoretical and effective."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,8 @@ from landmark.figures.figure import Report, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, SubFigure
+    from matplotlib.image import AxesImage
     from matplotlib.patches import Rectangle
     from torch import Tensor, nn
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 _NAMED = 40  # layers that bars still name
 _BOXES = 6
 _MOST_SIDES = 3  # of the image that a box is as large as, to be drawn
+_ACROSS = 3  # panels of gradients in a row
 _OTHER = "0.8"
 
 
@@ -155,22 +158,17 @@ def draw(record: Fields) -> "Figure":
 
     layers, strengths = record.layers, record.strengths
     boxes = [layer for layer in layers if layer.name in strengths] or chosen(layers)
-    rows = max(4.0, 1.2 + 0.16 * min(len(layers), _NAMED))
-    across = min(3, len(strengths)) if strengths else 0
-    down = -(-len(strengths) // across) if across else 0
-    figure = Figure(figsize=(10, rows + 3.1 * down), layout="constrained")
-    heights = (rows, 3.1 * down) if down else (rows,)
+    rows = max(4.4, 1.2 + 0.16 * min(len(layers), _NAMED))
+    down = -(-len(strengths) // _ACROSS)
+    heights = (rows, 3.4 * down + 0.4) if down else (rows,)
+    figure = Figure(figsize=(10, sum(heights)), layout="constrained")
     parts = figure.subfigures(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
     bars, seen = parts[0].subplots(1, 2)
     colours = {layer.name: style.colour(number) for number, layer in enumerate(boxes)}
     _draw_bars(bars, layers, record.shown.shape[-2:], colours)
     _draw_boxes(seen, boxes, record.shown, colours)
     if down:
-        panels = parts[1].subplots(down, across, squeeze=False).flat
-        for axes in panels[len(strengths) :]:
-            axes.set_axis_off()
-        for axes, layer in zip(panels, boxes, strict=False):
-            _draw_gradient(axes, layer, strengths[layer.name], colours[layer.name])
+        _draw_gradients(parts[1], record, boxes, colours)
     height, width = record.shown.shape[1:]
     style.heading(figure, f"{record.network}: receptive fields at {width}x{height} pixels")
     return figure
@@ -209,38 +207,105 @@ def _draw_boxes(
     """The largest first, so that none hides another; what lies outside is padding."""
     from landmark.figures.images.picture import draw_picture
 
-    side = max(image.shape[-2:])
-    drawn = [layer for layer in layers if _widest(layer) <= _MOST_SIDES * side]
-    said = "what the unit in the middle of a layer can see; outside: padding"
+    drawn = [layer for layer in layers if _widest(layer) <= _MOST_SIDES * max(image.shape[-2:])]
+    said = "what the middle unit of a layer sees, to scale; outside the image: padding"
     if len(drawn) < len(layers):
         said += f"; larger than drawn: {len(layers) - len(drawn)}"
     draw_picture(axes, image)
     style.title(axes, said)
-    outside = 0.0  # pixels from the image's edge to that of the box that lies farthest out
-    height, width = image.shape[-2:]
-    for layer in sorted(drawn, key=lambda layer: -layer.field.height.size):
-        box = _box(layer, colours[layer.name])
+    drawn.sort(key=lambda layer: -layer.field.height.size)
+    boxes = [_box(layer, colours[layer.name]) for layer in drawn]
+    for layer, box in zip(drawn, boxes, strict=True):
+        box.set_label(f"{style.shorten(layer.name, 32)}: {_size(layer)}")
         axes.add_patch(box)
-        far_right, far_below = box.get_x() + box.get_width(), box.get_y() + box.get_height()
-        outside = max(outside, -box.get_x(), -box.get_y(), far_right - width, far_below - height)
-    _show_around(axes, image.shape[-2:], (outside + 0.5) / side + 0.06)
+    _show_boxes(axes, boxes, image.shape[-2:])
+    style.add_legend(axes, outside=True)
 
 
-def _draw_gradient(axes: "Axes", layer: "FieldLayer", gradient: "Tensor", colour: str) -> None:
+def _draw_gradients(
+    part: "SubFigure",
+    record: Fields,
+    layers: "Sequence[FieldLayer]",
+    colours: Mapping[str, str],
+) -> None:
+    """A panel a layer, and what its squares and colours mean."""
+    from matplotlib.lines import Line2D
+
+    down = -(-len(layers) // _ACROSS)
+    grid = part.subplots(down, _ACROSS, squeeze=False)
+    for axes in grid.flat[len(layers) :]:
+        axes.remove()
+    panels = list(grid.flat[: len(layers)])
+    for axes, layer in zip(panels, layers, strict=True):
+        colour, strength = colours[layer.name], record.strengths[layer.name]
+        shown = _draw_gradient(axes, layer, record.shown, strength, colour)
+    bar = part.colorbar(shown, ax=panels, shrink=0.6, ticks=[0, 0.001, 0.01, 0.1, 0.5, 1])
+    bar.set_label("gradient of the middle unit, share of the largest", fontsize=8)
+    bar.ax.tick_params(labelsize=7)
+    lines = [
+        Line2D([], [], color="0.3", label="the field by arithmetic"),
+        Line2D([], [], color="0.3", ls="--", label="square of as many pixels as count noticeably"),
+    ]
+    part.legend(
+        handles=lines, loc="outside lower center", ncols=2, fontsize=8, frameon=False
+    )  # fmt: skip
+
+
+def _draw_gradient(
+    axes: "Axes", layer: "FieldLayer", image: "Tensor", strength: "Tensor", colour: str
+) -> "AxesImage":
     """By the fourth root: gradients fall off steeply, and the faint edge is what is looked for."""
-    axes.set_axis_off()
-    axes.imshow(gradient.pow(0.25).numpy(), cmap=style.SEQUENTIAL, interpolation="nearest")
-    axes.add_patch(_box(layer, colour))
-    style.title(axes, f"{layer.name}: gradient, by its fourth root")
-    _show_around(axes, gradient.shape, 0.05)
+    from matplotlib.colors import PowerNorm
+    from matplotlib.patches import Rectangle
+
+    from landmark.figures.images.picture import draw_picture
+    from landmark.probes.image.receptive import effective_size, noticeable
+
+    draw_picture(axes, image.mean(0, keepdim=True)).set_alpha(0.5)
+    share = strength / strength.max().clamp(min=1e-30)
+    shown = axes.imshow(
+        share.numpy(), cmap=style.SEQUENTIAL, norm=PowerNorm(0.25, 0, 1),
+        alpha=(share > 0).float().numpy(), interpolation="nearest",
+    )  # fmt: skip
+    box = _box(layer, colour)
+    axes.add_patch(box)
+    _show_boxes(axes, [box], strength.shape, zoom=1.8)
+    side = effective_size(strength)
+    row, column = noticeable(strength).nonzero().float().mean(0).tolist()
+    axes.add_patch(
+        Rectangle(
+            (column - side / 2, row - side / 2), side, side, fill=False, edgecolor="black",
+            linestyle="--", linewidth=1.2,
+        )
+    )  # fmt: skip
+    style.title(axes, f"{layer.name}\nsees {_size(layer)}, noticeably {side:.1f}x{side:.1f}", 8)
+    axes.set_axis_on()
+    style.tidy(axes)
+    axes.grid(visible=False)
+    axes.tick_params(labelsize=6)
+    return shown
 
 
-def _show_around(axes: "Axes", shape: Sequence[int], share: float) -> None:
-    """The image and a margin."""
-    height, width = shape
-    around = share * max(height, width)
-    axes.set_xlim(-0.5 - around, width - 0.5 + around)
-    axes.set_ylim(height - 0.5 + around, -0.5 - around)
+def _size(layer: "FieldLayer") -> str:
+    return f"{layer.field.width.size}x{layer.field.height.size}"
+
+
+def _show_boxes(
+    axes: "Axes", boxes: "Sequence[Rectangle]", shape: Sequence[int], zoom: float = math.inf
+) -> None:
+    """All boxes and the image, or of the image only so many times what the boxes cover."""
+    corners = [box.get_bbox() for box in boxes]
+    left, right = _window([(one.x0, one.x1) for one in corners], shape[1], zoom)
+    top, bottom = _window([(one.y0, one.y1) for one in corners], shape[0], zoom)
+    axes.set(xlim=(left, right), ylim=(bottom, top))
+
+
+def _window(ends: Sequence[tuple[float, float]], side: int, zoom: float) -> tuple[float, float]:
+    low, high = min((one for one, _ in ends), default=0), max((one for _, one in ends), default=0)
+    around = (high - low) * (zoom - 1) / 2
+    first, last = max(min(-0.5, low), low - around), min(max(side - 0.5, high), high + around)
+    margin = 0.04 * (last - first)
+    return first - margin, last + margin
 
 
 def _box(layer: "FieldLayer", colour: str) -> "Rectangle":

@@ -1,4 +1,4 @@
-"""Grad-CAM: where an image shows evidence for a class."""
+"""Grad-CAM and SmoothGrad: where an image shows evidence for a class, by place and by pixel."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 MOST_CLASSES = 10
-_ACROSS = 6  # panels in a row
+_STRONGEST = 99  # the percentile of the map that has the brightest colour
 
 
 @settings
@@ -36,7 +36,9 @@ class ClassMap:
     name: str
     probability: float
     heat: "Tensor"
-    """(h, w)"""
+    """Grad-CAM. (h, w)"""
+    pixels: "Tensor"
+    """SmoothGrad. (H, W)"""
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ def compute(options: Options, report: Report) -> Saliency:
     """Take the gradients of each class's score."""
     from landmark.core.errors import UserError
     from landmark.figures.images.viewer import open_viewer
-    from landmark.probes.image.saliency import grad_cam, speaking_layer
+    from landmark.probes.image.saliency import grad_cam, smooth_grad, speaking_layer
 
     viewer = open_viewer(options.run, options.checkpoint, options.device)
     view = viewer.view(options.image)
@@ -78,6 +80,7 @@ def compute(options: Options, report: Report) -> Saliency:
             viewer.form.names[number],
             float(believed[number]),
             grad_cam(viewer.network, view.given, number, layer),
+            smooth_grad(viewer.network, view.given, number),
         )
         for number in numbers
     ]
@@ -97,18 +100,38 @@ def table(record: Saliency) -> list[str]:
 
 
 def draw(record: Saliency) -> "Figure":
-    """The image, then for each class the places that speak for it; each in its own scale."""
-    from landmark.figures.images.picture import draw_heat, draw_picture
+    """A column a class: Grad-CAM at the image's resolution, the same over the image, SmoothGrad."""
+    from landmark.figures.images.picture import HEAT, draw_heat, draw_picture, enlarge
 
-    count = len(record.classes) + 1
-    across = min(_ACROSS, count)
-    figure, grid = style.panels(-(-count // across), across, size=(2.4, 2.7))
+    figure, grid = style.panels(3, len(record.classes) + 1, size=(2.3, 2.4))
     for axes in grid.flat:
         axes.set_axis_off()
-    first, *rest = grid.flat
-    draw_picture(first, record.shown, "image")
-    for axes, one in zip(rest, record.classes, strict=False):
-        title, limits = f"{one.name}, {one.probability:.1%}", (0, float(one.heat.max()))
-        draw_heat(axes, record.shown, one.heat, title, limits=limits)
-    style.heading(figure, f"{record.run}, {record.image}: Grad-CAM at {record.layer}")
+    draw_picture(grid[0, 0], record.shown, "image")
+    height, width = record.shown.shape[1:]
+    for one, (place, over, pixels) in zip(record.classes, grid.T[1:], strict=True):
+        heat = _scaled(enlarge(one.heat, height, width))
+        for axes, values in ((place, heat), (pixels, _scaled(one.pixels))):
+            shown = axes.imshow(values.numpy(), cmap=HEAT, vmin=0, vmax=1, interpolation="nearest")
+        draw_heat(over, record.shown, heat, limits=(0, 1), opacity=0.8 * heat)
+        style.title(place, f"{one.name}, {one.probability:.1%}", 8)
+    figure.colorbar(
+        shown, ax=grid[:, -1], shrink=0.5,
+        label=f"share of the map's percentile {_STRONGEST}; each map for itself",
+    )  # fmt: skip
+    rows, columns = record.classes[0].heat.shape
+    above = f"above: Grad-CAM at {record.layer},\n{columns}x{rows} places,\nbicubic"
+    for axes, said in (
+        (grid[1, 0], f"{above}\n\nhere: the same\nover the image"),
+        (grid[2, 0], f"SmoothGrad:\nthe gradient by\n{width}x{height} pixels"),
+    ):
+        axes.text(0.95, 0.5, said, ha="right", va="center", fontsize=8, transform=axes.transAxes)
+    style.heading(figure, f"{record.run}, {record.image}: what speaks for a class")
     return figure
+
+
+def _scaled(heat: "Tensor") -> "Tensor":
+    """Each map in its own scale: 1 is the percentile, so that a few bright places hide no other."""
+    import torch
+
+    strongest = torch.quantile(heat.flatten(), _STRONGEST / 100)
+    return (heat / strongest.clamp(min=1e-12)).clamp(0, 1)

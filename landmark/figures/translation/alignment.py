@@ -29,22 +29,14 @@ def save_trials(trials: "Sequence[HeadScore]", path: Path) -> None:
 
 def draw_alignments(alignments: "Mapping[str, Alignment]") -> "Figure":
     """The attention between words as shades, the links as frames; each under its title."""
-    across = min(_ACROSS, len(alignments))
-    down = -(-len(alignments) // across)
     words = max(len(alignment.source) + 1 for alignment in alignments.values())
     lines = max(len(alignment.target) for alignment in alignments.values())
     size = max(2.8, 1.4 + 0.6 * words), 1.9 + 0.45 * lines
-    figure, grid = style.panels(down, across, size)
-    image = None
-    for number, axes in enumerate(grid.flat):
-        if number >= len(alignments):
-            axes.set_axis_off()
-            continue
-        title, alignment = list(alignments.items())[number]
+    figure, panels = style.tiles(len(alignments), _ACROSS, size)
+    for axes, (title, alignment) in zip(panels, alignments.items(), strict=True):
         image = _draw_alignment(axes, alignment)
         style.title(axes, title)
-    if image is not None:
-        figure.colorbar(image, ax=grid, label="attention")
+    figure.colorbar(image, ax=panels, label="attention")
     return figure
 
 

@@ -93,19 +93,15 @@ def draw(record: ExposureBias) -> "Figure":
     """One colour a run: teacher forcing drawn through, free running dashed."""
     runs = list(record.runs.items())
     if 2 * len(runs) <= style.MOST_LINES:
-        figure, grid = style.panels(1, 1, (8, 4.5))
+        figure, panels = style.tiles(1, 1, (8, 4.5))
         for number, (name, exposure) in enumerate(runs):
-            _draw_run(grid[0, 0], f"{name}, ", exposure, number)
+            _draw_run(panels[0], f"{name}, ", exposure, number)
     else:
-        across = min(3, len(runs))
-        figure, grid = style.panels(-(-len(runs) // across), across, sharey=True)
-        for number, axes in enumerate(grid.flat):
-            if number >= len(runs):
-                axes.set_axis_off()
-                continue
-            _draw_run(axes, "", runs[number][1], number)
-            style.title(axes, runs[number][0])
-    for axes in grid.flat[: len(runs)]:
+        figure, panels = style.tiles(len(runs), 3, sharey=True)
+        for number, (axes, (name, exposure)) in enumerate(zip(panels, runs, strict=True)):
+            _draw_run(axes, "", exposure, number)
+            style.title(axes, name)
+    for axes in panels:
         axes.set(xlabel="position in the target, in tokens", ylabel="tokens right, %")
         axes.set_ylim(-2, 102)
         style.tidy(axes)

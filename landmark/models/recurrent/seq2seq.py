@@ -35,6 +35,8 @@ class Seq2seqConfig:
     """Network architecture."""
     vocab_size: Annotated[int, Field(ge=4)] | None = None
     """Vocabulary size; null: the tokenizer's."""
+    source_vocab_size: Annotated[int, Field(ge=4)] | None = None
+    """Vocabulary size of the source, if it has its own (tokenizer.separate)."""
     cell: CellName = "lstm"
     """Recurrent cell."""
     embedding_size: Size = 256
@@ -101,7 +103,9 @@ class Seq2seq(TranslationModel):
         super().__init__()
         self.config = config
         width, narrow = config.hidden_size, config.embedding_size
-        self.add_vocabulary(config.vocab_size, narrow, config.tied)
+        self.add_vocabulary(
+            config.vocab_size, narrow, config.tied, source_size=config.source_vocab_size
+        )
         self.dropout = Dropout(config.dropout)
         self.encoder = RecurrentStack(
             config.cell,

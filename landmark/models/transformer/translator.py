@@ -34,6 +34,8 @@ class TransformerConfig:
     """Network architecture."""
     vocab_size: Annotated[int, Field(ge=4)] | None = None
     """Vocabulary size; null: the tokenizer's."""
+    source_vocab_size: Annotated[int, Field(ge=4)] | None = None
+    """Vocabulary size of the source, if it has its own (tokenizer.separate)."""
     hidden_size: Size = 512
     """Dimension of the hidden states (d_model)."""
     inner_size: Size = 2048
@@ -128,7 +130,13 @@ class Translator(TranslationModel):
         self.config = config
         width, pre_norm = config.hidden_size, config.norm == "pre"
         block = (width, config.inner_size, config.num_heads, config.dropout, pre_norm)
-        self.add_vocabulary(config.vocab_size, width, config.tied, bias=config.output_bias)
+        self.add_vocabulary(
+            config.vocab_size,
+            width,
+            config.tied,
+            bias=config.output_bias,
+            source_size=config.source_vocab_size,
+        )
         self.position = _position(config)
         self.dropout = Dropout(config.dropout)
         self.encoder = nn.ModuleList(

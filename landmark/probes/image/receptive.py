@@ -265,6 +265,11 @@ def reached(gradient: Tensor) -> tuple[int, int, int, int]:
     return rows[0], columns[0], rows[-1] - rows[0] + 1, columns[-1] - columns[0] + 1
 
 
+def noticeable(gradient: Tensor) -> Tensor:
+    """The pixels that move the unit noticeably (Luo et al.). (H, W) of bool"""
+    return gradient > _EDGE * gradient.max()
+
+
 def effective_size(gradient: Tensor) -> float:
-    """The side of a square of as many pixels as move the unit noticeably (Luo et al.)."""
-    return float((gradient > _EDGE * gradient.max()).sum()) ** 0.5
+    """The side of a square of as many pixels as move the unit noticeably."""
+    return float(noticeable(gradient).sum()) ** 0.5

@@ -1,8 +1,8 @@
-"""Grad-CAM: where a layer's feature maps show evidence for a class.
+"""Saliency: where feature maps show evidence for a class, and which pixels move its score.
 
-Selvaraju et al. 2017, arXiv 1610.02391, equations 1 and 2. For a network that ends in global
-average pooling and one dense layer it is CAM (Zhou et al. 2016) but for a factor. Patches of a
-Vision Transformer are maps as well.
+Grad-CAM: Selvaraju et al. 2017, arXiv 1610.02391, equations 1 and 2. For a network that ends in
+global average pooling and one dense layer it is CAM (Zhou et al. 2016) but for a factor. Patches of
+a Vision Transformer are maps as well. SmoothGrad: Smilkov et al. 2017, arXiv 1706.03825.
 """
 
 from collections.abc import Callable
@@ -24,6 +24,23 @@ def grad_cam(model: nn.Module, image: Tensor, target: int, layer: str) -> Tensor
     activation, slope = _slopes(model, image, target, [layer])[layer]
     alpha = slope.mean((2, 3), keepdim=True)
     return (alpha * activation).sum(1)[0].relu().float().cpu()
+
+
+def smooth_grad(
+    model: nn.Module, image: Tensor, target: int, samples: int = 8, noise: float = 0.15
+) -> Tensor:
+    """How much each pixel moves the score of a class. (1, C, H, W) -> (H, W)
+
+    The gradient's mean over noisy copies of the image, its largest channel. noise: the standard
+    deviation, as a share of the range of the image's values.
+    """
+    deviation = noise * float(image.max() - image.min())
+    generator = torch.Generator().manual_seed(1)
+    drawn = torch.randn(samples, *image.shape[1:], generator=generator).to(image)
+    pixels = (image.detach() + deviation * drawn).requires_grad_()
+    with torch.enable_grad():
+        (gradient,) = torch.autograd.grad(model(pixels)[:, target].sum(), [pixels])
+    return gradient.mean(0).abs().amax(0).float().cpu()
 
 
 def speaking_layer(model: nn.Module, image: Tensor, target: int) -> str:

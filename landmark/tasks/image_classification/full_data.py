@@ -115,7 +115,8 @@ def _imagenet(
         optimizer=optimizer,
         schedule=schedule,
         batches=ImageBatchConfig(size=batch, workers=8),
-        trainer=_trainer(1_281_167 // batch + 1, epochs=epochs),
+        # AlexNet takes 900,900 updates; max_steps, 100,000 by default, would end it before
+        trainer=_trainer(1_281_167 // batch + 1, epochs=epochs, max_steps=1_000_000),
     )
 
 

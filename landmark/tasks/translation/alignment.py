@@ -236,7 +236,7 @@ def try_choices(pipeline: TranslationPipeline, pairs: Sequence[SentencePair]) ->
     tokens = encode_pairs(pipeline, texts, ("source", "target"))
     for pair, (weights, _, _) in zip(pairs, _observe(pipeline, *tokens), strict=True):
         columns = _token_words(pipeline, pair.source, pair.source_words, weights.shape[-1])
-        rows = words_of_tokens(pipeline.tokenizer, pair.target, pair.target_words)
+        rows = words_of_tokens(pipeline.tokenizer.target, pair.target, pair.target_words)
         each = torch.cat((weights, weights.mean(1, keepdim=True)), 1)  # (L, H + 1, T + 1, S)
         both = [word_attention(each, rows, columns, shifted) for shifted in (False, True)]
         chosen = most_watched(torch.stack(both)).flatten(0, 2).tolist()
@@ -277,7 +277,7 @@ def _token_words(
     pipeline: TranslationPipeline, text: str, words: Sequence[str], count: int
 ) -> list[int]:
     """The word of each of `count` source tokens: a tag before the text and </s> have none."""
-    inner = words_of_tokens(pipeline.tokenizer, text, words)
+    inner = words_of_tokens(pipeline.tokenizer.source, text, words)
     return [NO_WORD] * (count - len(inner) - 1) + inner + [NO_WORD]
 
 
@@ -287,21 +287,20 @@ def _align(
     weights, *tokens = seen
     words = texts[0].split(), texts[1].split()
     columns = _token_words(pipeline, texts[0], words[0], len(tokens[0]))
-    rows = words_of_tokens(pipeline.tokenizer, texts[1], words[1])
+    rows = words_of_tokens(pipeline.tokenizer.target, texts[1], words[1])
     attention = choice.pick(weights)
     links: list[int] = []
     soft = torch.zeros(len(words[1]), len(words[0]) + 1)
     if words[0] and words[1]:  # a blank side has no words to link
         soft = word_attention(attention, rows, columns, choice.shifted)
         links = most_watched(soft).tolist()
-    pieces = pipeline.tokenizer.pieces
     return Alignment(
         tuple(words[0]),
         tuple(words[1]),
         frozenset((source, target) for target, source in enumerate(links)),
         soft,
-        tuple(pieces(tokens[0])),
-        tuple(pieces(tokens[1])),
+        tuple(pipeline.tokenizer.source.pieces(tokens[0])),
+        tuple(pipeline.tokenizer.target.pieces(tokens[1])),
         attention,
         choice,
     )

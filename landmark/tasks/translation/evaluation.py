@@ -77,7 +77,7 @@ def _held_out_pairs(
     numbers = [n for n in range(len(store)) if store["source", n][: len(tag)].tolist() == tag]
     sources = [store["source", n][len(tag) :].tolist() for n in numbers]
     targets = [store["target", n].tolist() for n in numbers]
-    return list(zip(tokenizer.decode_sources(sources), tokenizer.decode(targets), strict=True))
+    return list(zip(tokenizer.source.decode(sources), tokenizer.decode(targets), strict=True))
 
 
 def _say_nothing(record: object) -> None:

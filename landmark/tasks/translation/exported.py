@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from landmark.core.errors import UserError
-from landmark.data.tokenizer import SubwordTokenizer
+from landmark.data.translation.vocabulary import load_subwords
 from landmark.decoding.speaker import Hypothesis, penalize
 from landmark.decoding.stepwise import SamplingConfig
 from landmark.engine.run import Run
@@ -57,9 +57,8 @@ class CTranslate2Engine:
     """
 
     def __init__(self, folder: Path, threads: int = 1) -> None:
-        self.tokenizer = SubwordTokenizer.load(folder / TOKENIZER)
-        backend = self.tokenizer.backend
-        self._tokens = [str(backend.id_to_token(n)) for n in range(len(self.tokenizer))]
+        tokenizer = load_subwords(folder / TOKENIZER)
+        self._sources, self._tokens = tokenizer.source.names(), tokenizer.target.names()
         self._numbers = {token: number for number, token in enumerate(self._tokens)}
         try:
             self._translator = library("ctranslate2").Translator(
@@ -117,8 +116,8 @@ class CTranslate2Engine:
         limit = max(request.limit for request in requests)
         prefixed = any(request.prefix for request in requests)
         answers = self._translator.translate_batch(
-            [self._spell(request.source) for request in requests],
-            [self._spell(request.prefix) for request in requests] if prefixed else None,
+            [_spell(self._sources, request.source) for request in requests],
+            [_spell(self._tokens, r.prefix) for r in requests] if prefixed else None,
             asynchronous=True,
             beam_size=beam,
             num_hypotheses=beam,
@@ -146,8 +145,8 @@ class CTranslate2Engine:
         if not numbers:
             return found
         scored = self._translator.score_batch(
-            [self._spell(requests[number].source) for number in numbers],
-            [self._spell(requests[number].prefix) for number in numbers],
+            [_spell(self._sources, requests[number].source) for number in numbers],
+            [_spell(self._tokens, requests[number].prefix) for number in numbers],
             max_input_length=0,
             max_batch_size=BATCH_TOKENS,
             batch_type="tokens",
@@ -161,15 +160,12 @@ class CTranslate2Engine:
             ]
         return found
 
-    def _spell(self, numbers: Sequence[int]) -> list[str]:
-        return [self._tokens[number] for number in numbers]
-
 
 class OnnxEngine(TorchEngine):
     """Our own searches over the two graphs, which ONNX Runtime computes."""
 
     def __init__(self, folder: Path, threads: int = 1) -> None:
-        tokenizer = SubwordTokenizer.load(folder / TOKENIZER)
+        tokenizer = load_subwords(folder / TOKENIZER)
         graphs = OnnxTranslator(folder, threads, len(tokenizer))
         models = [cast(Translator, graphs)]  # it starts and steps as one
         super().__init__(models, tokenizer.begin, tokenizer.end, torch.device("cpu"))
@@ -233,6 +229,10 @@ class OnnxTranslator:
         logits = torch.from_numpy(outputs.pop("logits"))
         state.rows = {name.removeprefix("next_"): array for name, array in outputs.items()}
         return logits
+
+
+def _spell(names: Sequence[str], numbers: Sequence[int]) -> list[str]:
+    return [names[number] for number in numbers]
 
 
 def _named(graph: Any, inputs: dict[str, Any]) -> dict[str, Any]:

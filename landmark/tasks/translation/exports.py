@@ -6,7 +6,6 @@ from pathlib import Path
 from landmark.core.configuration import as_values
 from landmark.core.errors import UserError
 from landmark.core.storage import write_durably
-from landmark.data.foreign.sentencepiece import SentencePieceTokenizer
 from landmark.engine.run import Run
 from landmark.interop.ctranslate2 import save_ctranslate2
 from landmark.interop.folder import refuse_foreign, write_export
@@ -71,8 +70,6 @@ def _export(
     refuse_foreign(folder.resolve())
     opened = OpenOptions(checkpoint=options.checkpoint, device="cpu")
     pipeline = open_pipeline(run, config, opened, lambda record: None)
-    if isinstance(pipeline.tokenizer, SentencePieceTokenizer):
-        raise UserError(f"{run.folder}: has a vocabulary of SentencePiece: only --to hf takes it")
 
     def fill(partial: Path) -> None:
         save(pipeline, partial)

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from landmark.core.errors import UserError
-from landmark.data.foreign.sentencepiece import load_subwords
 from landmark.data.tokenizer import SubwordTokenizer
+from landmark.data.translation.vocabulary import load_subwords
 from landmark.models.translation import TranslationModel
 from landmark.tasks.fine_tuning import Origin
 
@@ -26,7 +26,10 @@ def adopt(config: "TranslationRun", origin: Origin) -> "TranslationRun":
             "fine-tuning keeps the languages (data.source_language, data.target_languages)"
         )
     tokenizer = dataclasses.replace(
-        config.tokenizer, file=str(origin.tokenizer_file), form=old.tokenizer.form
+        old.tokenizer,
+        file=str(origin.tokenizer_file),
+        target_file=None,
+        extend=config.tokenizer.extend,
     )
     model = origin.take_shape(config.model)
     return dataclasses.replace(config, model=model, tokenizer=tokenizer)

@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from landmark.core.errors import UserError
-from landmark.data.foreign.sentencepiece import SentencePieceTokenizer, load_subwords
+from landmark.data.foreign.sentencepiece import SentencePieceTokenizer
 from landmark.data.tokenizer import PADDING, SPECIAL
 from landmark.data.translation.parallel_text import ParallelTextConfig
+from landmark.data.translation.vocabulary import load_subwords
 from landmark.decoding.beam_search import SearchConfig
 from landmark.engine.checkpoint import load_module
 from landmark.engine.run import Run

@@ -34,6 +34,8 @@ class DataOptions:
     """Translate in the reverse direction."""
     clean: bool = False
     """Drop empty, too long, badly matched and duplicate pairs."""
+    sentencepiece: tuple[Path, ...] = ()
+    """A SentencePiece model to tokenize with; given twice: the source's and the target's."""
 
     @model_validator(mode="after")
     def _files_go_together(self) -> "DataOptions":
@@ -44,6 +46,8 @@ class DataOptions:
         for kind in ("valid", "extra"):
             if getattr(self, f"{kind}_target") and not getattr(self, f"{kind}_source"):
                 raise ValueError(f"--{kind}-target needs --{kind}-source")
+        if len(self.sentencepiece) > 2:
+            raise ValueError("--sentencepiece: give one model, or the source's and the target's")
         return self
 
     def overrides(self) -> dict[str, Any]:
@@ -52,6 +56,8 @@ class DataOptions:
         found: dict[str, Any] = {f"data.{name}": paths for name, paths in files.items() if paths}
         if self.source:
             found["data.corpus"] = "files"
+        keys = ("tokenizer.file", "tokenizer.target_file")
+        found |= dict(zip(keys, map(str, self.sentencepiece), strict=False))
         switches = {"data.reverse": self.reverse, "data.clean": self.clean}
         return found | {key: True for key, is_on in switches.items() if is_on}
 

@@ -10,12 +10,12 @@ from torch import Tensor
 
 from landmark.core.errors import ItemError, UserError
 from landmark.core.runtime import Precision, choose_device, derive_seed
-from landmark.data.foreign.sentencepiece import load_subwords
 from landmark.data.text_file import check_texts, is_valid
 from landmark.data.tokenizer import words_of
 from landmark.data.translation.pairs import pack_sources
 from landmark.data.translation.preparation import WORDS
 from landmark.data.translation.text_form import TextForm, one_line
+from landmark.data.translation.vocabulary import load_subwords
 from landmark.decoding.blocking import Blocking
 from landmark.decoding.constraints import tokens_needed
 from landmark.decoding.speaker import Hypothesis
@@ -290,9 +290,10 @@ class TranslationPipeline:
         weights = cross_attention(
             self.model, packed.to(self.device), packing.to(self.device), inputs
         )
-        pieces = self.tokenizer.pieces
         return AttentionMap(
-            tuple(pieces([*source, end])), tuple(pieces([*target, end][:longest])), weights.cpu()
+            tuple(self.tokenizer.source.pieces([*source, end])),
+            tuple(self.tokenizer.target.pieces([*target, end][:longest])),
+            weights.cpu(),
         )
 
     def encode_sources(

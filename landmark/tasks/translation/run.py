@@ -9,7 +9,6 @@ from pydantic import Field, model_validator
 
 from landmark.core.configuration import default_key, settings
 from landmark.core.errors import UserError
-from landmark.data.foreign.sentencepiece import load_subwords
 from landmark.data.shards import TokenStore
 from landmark.data.tokenizer import TokenizerConfig
 from landmark.data.translation.bpe_dropout import BpeDropout
@@ -17,6 +16,7 @@ from landmark.data.translation.pairs import BatchConfig, PairSamples
 from landmark.data.translation.parallel_text import ParallelTextConfig
 from landmark.data.translation.preparation import data_digest, prepare_translation
 from landmark.data.translation.text_form import TextForm
+from landmark.data.translation.vocabulary import load_subwords
 from landmark.decoding.beam_search import SearchConfig
 from landmark.engine.settings import TrainerConfig
 from landmark.engine.trainer import Report
@@ -89,15 +89,18 @@ def prepare(
     config = _watched(config)
     if origin:
         config = adopt(config, origin)
-    size = prepare_translation(
+    tokenizer = prepare_translation(
         config.data, config.tokenizer, folder, config.model.max_length, report
     )
-    wanted = None if origin else config.model.vocab_size
+    size, wanted = len(tokenizer), None if origin else config.model.vocab_size
     if wanted not in (None, size):
         raise UserError(
             f"the vocabulary does not match: model.vocab_size is {wanted}, the tokenizer has {size}"
         )
     model = dataclasses.replace(config.model, vocab_size=size)
+    if tokenizer.source is not tokenizer.target:  # nothing to share between them
+        tied = "output" if model.tied == "all" else model.tied
+        model = dataclasses.replace(model, source_vocab_size=len(tokenizer.source), tied=tied)
     if origin:
         with torch.device("meta"):
             shaped = build_model(model)
@@ -123,9 +126,13 @@ def assemble(config: TranslationRun, folder: Path, device: torch.device) -> Asse
     model = build_model(config.model).to(device)
     if config.init_from:
         load_initial(model, folder)
-    dropout, longest = None, config.model.max_length - 1
+    dropout, longest = {}, config.model.max_length - 1
     if probability := config.batches.bpe_dropout:
-        dropout = BpeDropout(tokenizer.merges(), len(tokenizer), probability, longest)
+        sides = {"source": tokenizer.source, "target": tokenizer.target}
+        dropout = {
+            side: BpeDropout(its.merges(), len(its), probability, longest)
+            for side, its in sides.items()
+        }
     training, validation = (
         PairSamples(
             TokenStore(folder / "data" / split, verify=True),
@@ -134,7 +141,7 @@ def assemble(config: TranslationRun, folder: Path, device: torch.device) -> Asse
             tokenizer.begin,
             tokenizer.end,
             shuffle=split == "train",
-            bpe_dropout=dropout if split == "train" else None,
+            bpe_dropout=dropout if split == "train" else {},
         )
         for split in ("train", "valid")
     )
@@ -157,7 +164,12 @@ TASK = Task(
     assemble,
     prepared=("tokenizer.json", "words.txt", "data", INITIAL),
     assets=("tokenizer.json",),
-    resolved=("trainer.higher_is_better", "validation.bleu"),
+    resolved=(
+        "trainer.higher_is_better",
+        "validation.bleu",
+        "model.source_vocab_size",
+        "model.tied",
+    ),
 )
 
 

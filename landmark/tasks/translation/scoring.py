@@ -110,7 +110,7 @@ def score_block(
     """Score pairs whose tokens are known."""
     found, end = [], pipeline.tokenizer.end
     for pair, target, values in zip(pairs, tokens[1], score_tokens(pipeline, *tokens), strict=True):
-        pieces = pipeline.tokenizer.pieces([*target, end])
+        pieces = pipeline.tokenizer.target.pieces([*target, end])
         found.append(PairScore(*pair, tuple(pieces), tuple(values), per_piece))
     return found
 

@@ -53,7 +53,7 @@ class BleuEvaluator:
         count = min(config.sentences, len(store))
         chosen = np.linspace(0, len(store) - 1, count).astype(int).tolist()
         sources = [tuple(store["source", number].tolist()) for number in chosen]
-        self.sources = tokenizer.decode_sources(sources)
+        self.sources = tokenizer.source.decode(sources)
         self.references = tokenizer.decode([store["target", n].tolist() for n in chosen])
         longest = model.config.max_length
         self.requests = [

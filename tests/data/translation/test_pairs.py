@@ -120,10 +120,17 @@ def test_sources_are_closed_by_the_end_token() -> None:
 
 def test_bpe_dropout_depends_on_seed_epoch_and_sample_alone(store: TokenStore) -> None:
     merges = dict.fromkeys(range(500, 1000), (4, 5))
-    dropout = BpeDropout(merges, 1000, 0.5, 1000)
+    both = dict.fromkeys(("source", "target"), BpeDropout(merges, 1000, 0.5, 1000))
 
     def segment(seed: int, epoch: int, order: list[int]) -> dict[int, list[int]]:
-        pairs = PairSamples(store, BatchConfig(), seed, BEGIN, END, bpe_dropout=dropout)
+        pairs = PairSamples(
+            store,
+            BatchConfig(),
+            seed,
+            BEGIN,
+            END,
+            bpe_dropout=both,
+        )
         batch = pairs.collate(epoch, order)
         rows = batch.labels.split(batch.target_packing.lengths.tolist())
         return {number: row.tolist() for number, row in zip(order, rows, strict=True)}

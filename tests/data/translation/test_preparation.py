@@ -41,7 +41,10 @@ def prepare(tmp_path):
 
     def call(config, tokenizer=VOCABULARY, max_length=64, folder="run"):
         records = []
-        size = prepare_translation(config, tokenizer, tmp_path / folder, max_length, records.append)
+        found = prepare_translation(
+            config, tokenizer, tmp_path / folder, max_length, records.append
+        )
+        size = len(found)
         return size, tmp_path / folder, records
 
     return call

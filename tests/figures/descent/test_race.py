@@ -75,7 +75,7 @@ def test_without_bias_correction_it_is_dashed_in_the_same_colour_and_panel(drawn
         *others,
         standing("adam-0.9-0.999", [3.0, 2.0, 1.0]),
         standing("adam-0.9-0.999-uncorrected", [5.0, 4.0, 3.0]),
-        standing("adam-0-0.99", [5.0, 4.0, 3.0]),
+        standing("adam-0-0.99", [5.0, 4.5, 3.0]),
     )
     with_it, without, other = axes[3].lines
     assert with_it.get_color() == without.get_color() != other.get_color()
@@ -85,9 +85,11 @@ def test_without_bias_correction_it_is_dashed_in_the_same_colour_and_panel(drawn
 def test_an_end_above_the_panel_is_marked_at_its_top(drawn):
     best, far = TrialResult(0.1, 1, 1.0, 1.0, 3.0, {}), TrialResult(1.0, 1, 900.0, 900.0, 3.0, {})
     one = dataclasses.replace(standing("sgd", [3.0, 2.0, 1.0]), search=[best, far])
-    searched, diverged, above = drawn(one)[2].lines
-    assert searched.get_ydata().tolist()[0] == 1.0
-    assert math.isnan(searched.get_ydata()[1])
+    axes = drawn(one)[2]
+    searched, diverged, above = axes.lines
+    assert searched.get_ydata().tolist() == [1.0, axes.get_ylim()[1]]
+    assert "above the panel" in axes.get_figure().axes[5].get_xlabel()
+    assert not above.get_clip_on()
     assert len(diverged.get_xdata()) == 0
     assert above.get_xdata().tolist() == [1.0]
 
@@ -104,3 +106,16 @@ def test_one_that_leaps_does_not_hide_the_others(drawn):
 def test_a_race_that_all_have_lost_is_a_figure_too(drawn):
     axes = drawn(standing("sgd", [math.inf, math.inf, math.inf]))
     assert len(axes) == 6
+
+
+def test_of_methods_that_do_the_same_the_earlier_shows_in_the_gaps_of_the_later(drawn):
+    same = [standing(name, [3.0, 2.0, 1.0]) for name in ("adam", "adamw")]
+    axes = drawn(*same, standing("sgd", [3.0, 2.5, 1.0]))
+    for panel in axes[:3]:
+        lines = [line for line in panel.lines if line.get_linestyle() != "None"]
+        assert [line.get_linestyle() for line in lines] == ["-", "--", "-"]
+        assert lines[0].get_color() != lines[1].get_color()
+    adam, adamw, _ = (line for line in axes[2].lines if line.get_marker() == "o")
+    assert adam.get_markersize() > adamw.get_markersize()
+    crosses = [line.get_ydata() for line in axes[2].lines if line.get_marker() == "x"]
+    assert len({tuple(heights) for heights in crosses}) == 3  # all diverge at a rate of 1

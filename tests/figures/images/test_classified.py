@@ -5,9 +5,8 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from landmark.figures.images import classified, similar
+from landmark.figures.images import classified
 from landmark.figures.images.classified import save_classified
-from landmark.figures.images.similar import save_similar
 from landmark.figures.style import COLOURS
 from landmark.tasks.image_classification.pipeline import Classified, ClassPrediction
 
@@ -18,8 +17,7 @@ GREY, COLOUR = RANDOM.integers(0, 256, (6, 5, 1)), RANDOM.integers(0, 256, (4, 4
 @pytest.fixture
 def drawn(monkeypatch):
     figures: list[Figure] = []
-    for module in (classified, similar):
-        monkeypatch.setattr(module, "save_picture", lambda figure, path: figures.append(figure))
+    monkeypatch.setattr(classified, "save_picture", lambda figure, path: figures.append(figure))
     return figures
 
 
@@ -50,17 +48,10 @@ def test_more_images_than_a_row_holds_go_below(drawn):
     assert shown == [1] * 4 + [0] * 4 + [1] + [0] * 7
 
 
-def test_those_like_an_image_stand_behind_it(drawn):
-    save_similar([(GREY, [(COLOUR, "near"), (GREY, "far")]), (COLOUR, [])], Path("x.png"))
-    titles = [axes.get_title() for axes in drawn[0].axes]
-    assert titles == ["", "near", "far", "", "", ""]
-    assert [len(axes.images) for axes in drawn[0].axes] == [1, 1, 1, 1, 0, 0]
-
-
 def test_a_long_name_does_not_run_into_the_next_panel(drawn):
     name = "German shepherd, German shepherd dog, alsatian"
     save_classified(
         [Classified("1.png", (ClassPrediction(name, 0.9),))], [GREY], Path("x.png"), [None]
     )
     (text,) = drawn[0].axes[1].texts
-    assert text.get_text() == "German shepherd, German s…  90.0 %"
+    assert text.get_text() == "German shephe…og, alsatian  90.0 %"

@@ -1,7 +1,7 @@
 import torch
 from matplotlib.figure import Figure
 
-from landmark.figures.images.picture import draw_heat, draw_picture, montage
+from landmark.figures.images.picture import draw_heat, draw_picture, enlarge, montage
 
 
 def test_grey_and_coloured_images_are_drawn_as_they_are():
@@ -34,3 +34,11 @@ def test_panels_stand_in_rows_each_pixel_a_square():
     assert sheet[:, 3:51, 54:102].unique().tolist() == [0.25]
     assert sheet[:, 54:102, 3:51].unique().tolist() == [0.5]
     assert sheet[0, 60, 60] == sheet[0, 0, 0]  # nothing there but what is around
+
+
+def test_a_map_is_enlarged_within_its_values_each_place_over_its_part_of_the_image():
+    heat = torch.tensor([[0.0, 1.0], [2.0, 8.0]])
+    large = enlarge(heat, 8, 12)
+    assert large.shape == (8, 12)
+    assert (float(large.min()), float(large.max())) == (0, 8)
+    assert large[:4, :6].mean() < large[:4, 6:].mean() < large[4:, 6:].mean()

@@ -82,9 +82,16 @@ def test_a_box_that_is_larger_than_the_image_is_in_the_picture_as_a_whole():
         assert top < y < y + height < bottom
 
 
-def test_gradients_are_drawn_under_the_boxes_of_their_layers():
-    strength = torch.rand(32, 32)
-    panel = draw(Fields("n", LAYERS, torch.rand(3, 32, 32), {"2": strength})).axes[-1]
-    assert panel.get_title().startswith("2: gradient")
-    assert torch.equal(torch.tensor(panel.images[0].get_array()), strength.pow(0.25))
-    assert boxes(panel) == [(14.5, 14.5, 5, 5)]
+def test_gradients_are_drawn_with_the_field_and_a_square_as_large_as_what_counts():
+    strength = torch.zeros(32, 32)
+    strength[15:19, 16:20] = 2.0
+    strength[14, 14] = 0.02  # not noticeable
+    figure = draw(Fields("n", LAYERS, torch.rand(3, 32, 32), {"2": strength}))
+    panel = next(axes for axes in figure.axes if axes.get_title().startswith("2\n"))
+    assert panel.get_title() == "2\nsees 5x5, noticeably 4.0x4.0"
+    assert torch.equal(torch.tensor(panel.images[1].get_array()), strength / 2)
+    field, noticed = panel.patches
+    assert field.get_bbox().bounds == (14.5, 14.5, 5, 5)
+    assert noticed.get_bbox().bounds == (15.5, 14.5, 4, 4)
+    left, right = panel.get_xlim()
+    assert left < 14.5 < 19.5 < right < 31  # near enough to see

@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 import torch
 from matplotlib.image import imread
@@ -29,10 +30,17 @@ def test_mistakes_are_named(image_runs, tmp_path):
 
 
 def test_each_class_has_its_heat_beside_the_image():
-    heat = torch.rand(2, 2)
-    classes = [ClassMap("$cat$", 0.75, heat), ClassMap("dog", 0.2, heat)]
-    image, cat, dog = draw(Saliency("r", "a", None, torch.rand(3, 8, 8), "c1", classes)).axes
+    heat, pixels = torch.tensor([[0.0, 0.0], [2.0, 6.0]]), torch.arange(64.0).view(8, 8)
+    classes = [ClassMap("$cat$", 0.75, heat, pixels), ClassMap("dog", 0.2, 0 * heat, pixels)]
+    axes = draw(Saliency("r", "a", None, torch.rand(3, 8, 8), "c1", classes)).axes
+    image, cat, dog, _, over, _, _, fine = axes[:8]
     titles = [axes.get_title() for axes in (image, cat, dog)]
     assert titles == ["image", "$cat$, 75.0%", "dog, 20.0%"]
-    assert torch.equal(torch.tensor(cat.images[1].get_array()), heat)
-    assert cat.images[1].get_clim() == (0, float(heat.max()))
+    shown = torch.tensor(cat.images[0].get_array())
+    assert shown.shape == (8, 8)  # the image's resolution
+    assert shown[:3, :3].max() < 0.1
+    assert shown[6:, 6:].min() > 0.9
+    assert torch.equal(torch.tensor(over.images[1].get_array()), shown)
+    assert torch.tensor(dog.images[0].get_array()).max() == 0
+    scale = np.percentile(pixels.numpy(), 99)
+    np.testing.assert_allclose(fine.images[0].get_array(), pixels.clamp(max=scale) / scale)

@@ -7,10 +7,10 @@ import transformers
 from tokenizers import Tokenizer
 
 from landmark.core.errors import DamagedError, UserError
-from landmark.data.foreign.sentencepiece import load_subwords
 from landmark.data.running_text.character import ForeignSubwords, load_tokenizer
 from landmark.data.running_text.wordpiece import WordPieceTokenizer
 from landmark.data.tokenizer import SubwordTokenizer, TokenizerConfig
+from landmark.data.translation.vocabulary import load_subwords
 from landmark.interop.huggingface.export import write_translation_tokenizer
 from landmark.interop.huggingface.tokenizer import (
     read_marian_tokenizer,

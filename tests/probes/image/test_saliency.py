@@ -5,7 +5,7 @@ from torch import nn
 from landmark.core.errors import UserError
 from landmark.layers.packing import Packing
 from landmark.layers.transformer import EncoderBlock
-from landmark.probes.image.saliency import grad_cam, speaking_layer
+from landmark.probes.image.saliency import grad_cam, smooth_grad, speaking_layer
 
 IMAGE = torch.randn(1, 3, 9, 9, generator=torch.Generator().manual_seed(2))
 
@@ -96,3 +96,31 @@ def test_a_network_in_which_no_place_has_a_say_is_a_mistake():
     nn.init.zeros_(silent[2].weight)
     with pytest.raises(UserError, match="is the network trained"):
         speaking_layer(silent, IMAGE, 0)
+
+
+class Score(nn.Module):
+    """Two classes: a weight a value, and half the sum of squares."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(3, 9, 9))
+
+    def forward(self, images):
+        return torch.stack((images * self.weight, images.square() / 2), 1).sum((2, 3, 4))
+
+
+def test_of_a_linear_score_each_pixels_largest_weight_is_its_saliency():
+    network = Score()
+    found = smooth_grad(network, IMAGE, 0)
+    torch.testing.assert_close(found, network.weight.detach().abs().amax(0))
+    assert network.weight.grad is None
+
+
+def test_gradients_are_averaged_around_the_image():
+    """Of half the square, the gradient is the pixel itself: what stays is the mean noise."""
+    plain = smooth_grad(Score(), IMAGE, 1, noise=0.0)
+    torch.testing.assert_close(plain, IMAGE[0].abs().amax(0))
+    for samples in (4, 400):
+        away = (smooth_grad(Score(), IMAGE, 1, samples, 0.1) - plain).square().mean().sqrt()
+        expected = 0.1 * (IMAGE.max() - IMAGE.min()) / samples**0.5
+        assert 0.6 < away / expected < 1.4

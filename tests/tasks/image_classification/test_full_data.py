@@ -6,6 +6,7 @@ import torch
 from PIL import Image
 
 from landmark.engine.run import Run
+from landmark.engine.settings import resolve_epochs
 from landmark.models.vision import build_network
 from landmark.optim.schedule import learning_rate
 from landmark.tasks.catalog import RECIPES, load_catalog
@@ -110,3 +111,13 @@ def test_the_residual_networks_of_cifar10_divide_their_rate_where_the_paper_does
         for step in (400, 32_000, 32_001, 48_000, 48_001, 64_000)
     ]
     assert rates == pytest.approx([0.1, 0.1, 0.01, 0.01, 0.001, 0.001])
+
+
+@pytest.mark.parametrize(
+    ("recipe", "passes"),
+    [("alexnet-imagenet", 90), ("vgg16-imagenet", 74), ("resnet50-imagenet", 120)],
+)
+def test_trainings_on_imagenet_last_as_many_passes_as_the_papers(recipe, passes):
+    config = RECIPES[recipe].build()
+    updates_a_pass = -(-1_281_167 // config.batches.size)
+    assert resolve_epochs(config.trainer, updates_a_pass).max_steps == passes * updates_a_pass

@@ -10,6 +10,7 @@ from landmark.core.configuration import as_values
 from landmark.core.errors import DamagedError, UserError
 from landmark.data.embedded import corpus
 from landmark.data.tokenizer import SubwordTokenizer
+from landmark.decoding.blocking import Blocking
 from landmark.decoding.stepwise import SamplingConfig
 from landmark.engine.run import Run
 from landmark.interop.ctranslate2 import save_ctranslate2
@@ -18,7 +19,7 @@ from landmark.models.transformer.translator import TransformerConfig, Translator
 from landmark.tasks.exporting import export_run
 from landmark.tasks.loading import load
 from landmark.tasks.translation import exported
-from landmark.tasks.translation.engine import SourceRequest, TorchEngine
+from landmark.tasks.translation.engine import Decoding, SourceRequest, TorchEngine
 from landmark.tasks.translation.exported import CTranslate2Engine, OnnxEngine, load_engine
 
 pytest.importorskip("ctranslate2")
@@ -161,10 +162,37 @@ def test_nothing_to_search_is_no_work(run):
     assert engine_of(run, "ctranslate2", 1).search([], 4, 0.6) == []
 
 
+def test_onnx_blocks_what_pytorch_blocks(run, pipeline, requests):
+    decoding = Decoding(Blocking(1, 6), 300)
+    ours = pipeline.engine.search(requests[:30], 3, 0.6, decoding)
+    theirs = engine_of(run, "onnx").search(requests[:30], 3, 0.6, decoding)
+    for mine, other in zip(ours, theirs, strict=True):
+        said = mine[0].tokens
+        assert other[0].tokens == said
+        assert len(said) == len(set(said)) >= 6
+
+
+def test_no_batch_of_ctranslate2_is_larger_than_asked_for(run, requests, monkeypatch):
+    engine, built = engine_of(run, "ctranslate2", 1), []
+    whole, submit = engine.search(requests, 3, 0.6), engine._submit
+
+    def watch(batch, beam):
+        built.append((sum(len(request.source) + 1 for request in batch) * beam, len(batch)))
+        return submit(batch, beam)
+
+    monkeypatch.setattr(engine, "_submit", watch)
+    for one, other in zip(engine.search(requests, 3, 0.6, Decoding(None, 200)), whole, strict=True):
+        assert one[0].tokens == other[0].tokens
+    assert all(tokens <= 200 or count == 1 for tokens, count in built)
+    assert max(tokens for tokens, _ in built) > 150
+
+
 def test_what_ctranslate2_cannot_do_is_refused(run, requests):
     engine = engine_of(run, "ctranslate2", 1)
     with pytest.raises(UserError, match="glossary needs the PyTorch engine"):
         engine.search([ask((5, 6), 9, phrases=((7,),))], 4, 0.6)
+    with pytest.raises(UserError, match="need the PyTorch engine \\(or onnx\\)"):
+        engine.search(requests[:1], 4, 0.6, Decoding(Blocking(2)))
     with pytest.raises(UserError, match="sampling needs the PyTorch engine"):
         engine.sample(requests[:1], [1], 1, SamplingConfig(), 0.6)
 

@@ -221,6 +221,27 @@ def test_each_line_of_json_is_the_record_of_python(command, tiny_run, copied):
     assert [json.loads(line) for line in answer.lines] == records
 
 
+def test_scores_are_of_what_translate_gives_by_the_same_options(command, tiny_run, tmp_path):
+    options = ["--no-repeat-ngram", 2, "--min-length", 5, "--batch-size", 60, "--beam", 2]
+    scored, translated = tmp_path / "scored.txt", tmp_path / "translated.txt"
+    sources = tmp_path / "in.txt"
+    sources.write_text("".join(f"{pair.source}\n" for pair in corpus.draw("test", 10, 1)))
+    answer = command("evaluate", tiny_run, "--split", "test", *options, "--output", scored)
+    assert answer.code == 0, answer.err
+    answer = command("translate", tiny_run, "--file", sources, *options, "--output", translated)
+    assert answer.code == 0, answer.err
+    assert scored.read_text() == translated.read_text()
+    free = command("translate", tiny_run, "--file", sources, "--beam", 2)
+    assert free.out != translated.read_text()
+
+
+@pytest.mark.parametrize("verb", ["translate", "evaluate"])
+def test_the_least_length_is_within_the_models(mistake, tiny_run, verb):
+    text = [DOG] if verb == "translate" else []
+    said = mistake(verb, tiny_run, *text, "--min-length", 64)
+    assert said == "--min-length 64: the model writes at most 63 tokens"
+
+
 def test_without_a_test_split_validation_files_are_scored_and_that_is_said(command, own_data, tiny):
     run = own_data.folder / "run"
     valid = [own_data.write(f"valid.{n}", [pair[n] for pair in own_data.pairs[:4]]) for n in (0, 1)]
