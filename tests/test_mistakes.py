@@ -50,9 +50,9 @@ NAMES_AND_PATHS = {
     "a file for a text": ("translate mt my.en", "my.en: is a file, not a text: give --file my.en"),
     "a folder for a text": ("translate mt photos", "photos: is a folder, not a text"),
     "an input that is not there": ("translate mt --file missing.txt", "missing.txt: there is no"),
-    "a folder for an input": ("translate mt --file photos", "photos: is no file"),
+    "a folder for an input": ("translate mt --file photos", "photos: is not a file"),
     "texts and a file": ("translate mt hello --file my.en", "give texts or --file, not both"),
-    "output without a file": ("translate mt hello --output o", "--output goes with --file"),
+    "output without a file": ("translate mt hello --output o", "--output needs --file"),
     "no image": ("classify im", "classify needs IMAGE"),
     "an option misspelt": ("translate mt hello --baem 2", "No such option: --baem .*--beam"),
     "an option of another verb": ("translate mt hello --split test", "--split does not fit"),
@@ -75,7 +75,10 @@ SETTINGS = {
     "a negative setting": ("train gpt trainer.max_steps=-1", "greater than or equal to 1 .*-1"),
     "a share above one": ("train gpt model.dropout=2", "model.dropout: .*less than 1 .*2"),
     "a key misspelt in a file": ("train typo.yaml", "typo.yaml:2: .*'model.dropuot': did you mean"),
-    "a recipe file that is prose": ("train my.txt", "my.txt:1: a recipe file holds `key: value`"),
+    "a recipe file that is prose": (
+        "train my.txt",
+        "my.txt:1: a recipe file must contain `key: value`",
+    ),
     "a device that is not there": ("train gpt --text my.txt --device cuda:7", "choose from auto"),
     "a number of threads": ("train gpt --threads -1", "--threads.* greater than or equal to 1"),
 }
@@ -104,7 +107,7 @@ DATA = {
     ),
     "no text": ("train gpt", "give --text"),
     "an empty text": ("train gpt --text empty", "empty: is empty: give some text"),
-    "a text of blank lines": ("train gpt --text blank", "blank: has blank lines only"),
+    "a text of blank lines": ("train gpt --text blank", "blank: contains only blank lines"),
     "a folder for a text file": ("train gpt --text photos", "photos: is a folder, not a file"),
     "a text that is too short": (
         "train gpt tokenizer.kind=characters data.apart=false --text one", "one: .*too short"),
@@ -119,17 +122,17 @@ DATA = {
     "an image folder that is not there": ("train image-files --data missing", "missing: is not"),
     "an image folder with nothing in it": (
         "train image-files --data nothing", "nothing: holds no images .*folder a cl"),
-    "an image folder with one class": ("train image-files --data oneclass", "is but one class, 'c"),
+    "an image folder with one class": ("train image-files --data oneclass", "is only one class, 'c"),
     "a file for an image folder": ("train image-files --data my.txt", "my.txt: is neither a"),
     "a broken image": ("classify im broken.png", "broken.png: is damaged"),
-    "text called .png": ("classify im text.png", "text.png: is no image that can be read"),
+    "text called .png": ("classify im text.png", "text.png: is not an image in a supported format"),
     "a class that training had not": ("evaluate im --file photos", "the class 'cats' is not in tr"),
     "a split that is not there": ("evaluate lm --split test", "choose from: train, valid"),
     "no references": ("evaluate mt --source my.en", "--source and --reference go together"),
     "a task file that is no JSON": ("prompt lm garbage.json", "garbage.json"),
 }  # fmt: skip
 RUNS = {
-    "a run that is there already": (f"train gpt {STEPS} --run lm", "lm: exists: --resume goes on"),
+    "a run that is there already": (f"train gpt {STEPS} --run lm", "lm: exists: continue with --resume"),
     "nothing to resume": (f"train gpt {STEPS} --run new --resume", "new: there is no such run"),
     "other settings than it began with": (
         "train mt/recipe.yaml model.dropout=0.5 --run mt --resume",
@@ -162,7 +165,7 @@ RUNS = {
         "classify im photos/cats/1.png --csv table.xlsx", r"name a \.csv file"),
     "an export over a file": ("export mt --to onnx --output my.en", "my.en: is a file"),
     "an export into somebody's folder": (
-        "export mt --to onnx --output photos", "photos: holds something that is not an export"),
+        "export mt --to onnx --output photos", "photos: contains something other than an export"),
     "weights that are none": (
         "import torchvision my.txt --run new", "my.txt: is not plain weights"),
     "a damaged safetensors file": (
@@ -322,10 +325,10 @@ def test_an_interrupted_output_goes_on(house, tmp_path, command, mistake, monkey
         patch.setattr(TranslationPipeline, "translate_sentences", interrupt)
         answer = command(*words)
     assert answer.code == 130
-    said = "o.de: what is done is kept; the same command with --resume goes on"
+    said = "o.de: progress saved; continue with the same command and --resume"
     assert [line.endswith(said) for line in answer.err.splitlines()] == [True, False]
     assert answer.err.endswith("\nlandmark: interrupted\n")
-    assert "--resume goes on, or delete" in mistake(*words)
+    assert "continue with --resume, or delete" in mistake(*words)
     assert command(*words, "--resume").code == 0
     assert [path.name for path in tmp_path.iterdir()] == ["o.de"]
     assert (tmp_path / "o.de").read_text().count("\n") == 120
@@ -349,9 +352,7 @@ def test_a_training_that_is_stopped_says_how_to_go_on(tmp_path, tiny, command, n
     said = process.stderr.read().splitlines()[-1]
     assert process.wait() == code
     name = signal.Signals(number).name
-    stopped = (
-        rf"stopped by {name} after step (\d+), all saved; the same command with --resume goes on"
-    )
+    stopped = rf"stopped by {name} after step (\d+), all saved; continue with the same command and --resume"
     step = int(re.fullmatch(stopped, said)[1])
     answer = command(*words, "--resume")
     assert answer.code == 0
