@@ -129,8 +129,8 @@ def _images(collection: Collection) -> list[PurePosixPath]:
     images = [path for path in paths if path.suffix.lower() in SUFFIXES]
     if not images:
         raise UserError(
-            f"{collection.path}: contains no images (among {len(paths):,} files): put them into a "
-            "folder a class, as cats/1.jpg"
+            f"{collection.path}: contains no images (among {len(paths):,} files): put them "
+            "into one folder per class, as cats/1.jpg"
         )
     return images
 
