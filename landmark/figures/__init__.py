@@ -85,7 +85,7 @@ _IMAGES = {
     "filters": "Draw an image under the lecture's hand-made kernels: identity, edge, blur, …",
     "maps": "Draw the feature maps that a network makes of an image, of one layer or of many.",
     "receptive": "Draw how many pixels the units of each layer see, by arithmetic and gradients.",
-    "saliency": "Draw which places of an image speak for a class (Grad-CAM).",
+    "saliency": "Draw which places of an image speak for a class (Grad-CAM, SmoothGrad).",
     "occlusion": "Draw how much less probable a class is when a part of the image is covered.",
     "patches": "Draw where a Vision Transformer looks: the heads of a layer, the flow through all.",
     "positions": "Draw how alike the positions of a Vision Transformer are: a square a patch.",
