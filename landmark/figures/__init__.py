@@ -85,7 +85,7 @@ _IMAGES = {
     "filters": "Plot an image filtered by hand-made kernels: identity, edge, blur, …",
     "maps": "Plot the feature maps of an image, of one layer or many.",
     "receptive": "Plot the receptive field of each layer, theoretical and effective.",
-    "saliency": "Plot Grad-CAM: where an image shows evidence for a class.",
+    "saliency": "Plot Grad-CAM and SmoothGrad: where an image shows evidence for a class.",
     "occlusion": "Plot occlusion sensitivity: class probability with a patch covered.",
     "patches": "Plot a Vision Transformer's attention: the heads of a layer, attention rollout.",
     "positions": "Plot the similarity of a Vision Transformer's position embeddings.",

@@ -36,11 +36,14 @@ def smooth_grad(
     """
     deviation = noise * float(image.max() - image.min())
     generator = torch.Generator().manual_seed(1)
-    drawn = torch.randn(samples, *image.shape[1:], generator=generator).to(image)
-    pixels = (image.detach() + deviation * drawn).requires_grad_()
-    with torch.enable_grad():
-        (gradient,) = torch.autograd.grad(model(pixels)[:, target].sum(), [pixels])
-    return gradient.mean(0).abs().amax(0).float().cpu()
+    total = torch.zeros_like(image)
+    for _ in range(samples):  # one by one: a large network's activations are kept for each
+        drawn = torch.randn(image.shape, generator=generator).to(image)
+        pixels = (image.detach() + deviation * drawn).requires_grad_()
+        with torch.enable_grad():
+            (gradient,) = torch.autograd.grad(model(pixels)[0, target], [pixels])
+        total += gradient
+    return (total / samples).abs()[0].amax(0).float().cpu()
 
 
 def speaking_layer(model: nn.Module, image: Tensor, target: int) -> str:
