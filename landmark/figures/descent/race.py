@@ -23,22 +23,23 @@ if TYPE_CHECKING:
 
 _UNCORRECTED = "-uncorrected"
 """How a method without its bias correction is called: dashed, in the colour of the one with it."""
-_GAPS = (0, (2, 2))
-"""The line of a method that does the same as an earlier one, which shows in its gaps."""
 _ROOM = 3.0  # curves are cut off at so many times the worst that a method begins or ends with
 
 
 @dataclass(frozen=True)
 class Look:
-    """How a method is drawn."""
+    """How a method is drawn: those that do the same as it show in the gaps of its line."""
 
     colour: str
-    line: Any
+    line: str
     place: int
     """Among the methods of its row, from 0."""
+    hidden: int
+    """How many earlier ones of its row do the same."""
 
     def drawn(self) -> dict[str, Any]:
-        return {"color": self.colour, "linestyle": self.line, "linewidth": 1.6}
+        line: Any = (2 * self.hidden, (2, 4)) if self.hidden else self.line
+        return {"color": self.colour, "linestyle": line, "linewidth": 1.6}
 
 
 def save_race(result: "RaceResult", path: Path) -> None:
@@ -97,10 +98,9 @@ def _groups(standings: "Sequence[OptimizerResult]") -> list[dict[str, Look]]:
             groups.append({})
             colours = 0
         for name in names:
-            line: Any = "--" if name.endswith(_UNCORRECTED) else "-"
-            if any(_coincide(curves[name], curves[other]) for other in groups[-1]):
-                line = _GAPS
-            groups[-1][name] = Look(style.colour(colours), line, len(groups[-1]))
+            line = "--" if name.endswith(_UNCORRECTED) else "-"
+            hidden = sum(_coincide(curves[name], curves[other]) for other in groups[-1])
+            groups[-1][name] = Look(style.colour(colours), line, len(groups[-1]), hidden)
         colours += 1
     return groups
 
@@ -133,7 +133,7 @@ def _draw_row(
     row[2].set_xscale("log")
     row[2].legend(
         loc="upper left", bbox_to_anchor=(1.02, 1), fontsize=8, frameon=False,
-        title="method, learning rate", title_fontsize=8,
+        handlelength=3, title="method, learning rate", title_fontsize=8,
     )  # fmt: skip
     for axes in row:
         style.tidy(axes)
@@ -156,7 +156,7 @@ def _draw_search(
     ]
     top = limits[1] if limits else math.inf
     found = [(rate, min(value, top) if math.isfinite(value) else math.nan) for rate, value in ends]
-    size = 3.0 if look.line == _GAPS else 4.5
+    size = 4.5 - 1.3 * min(look.hidden, 2)
     axes.plot(*zip(*found, strict=True), **look.drawn(), marker="o", ms=size, label=label)
     lost = [rate for rate, value in ends if not math.isfinite(value)]
     higher = [rate for rate, value in ends if math.isfinite(value) and value > top]

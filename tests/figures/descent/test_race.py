@@ -109,13 +109,14 @@ def test_a_race_that_all_have_lost_is_a_figure_too(drawn):
 
 
 def test_of_methods_that_do_the_same_the_earlier_shows_in_the_gaps_of_the_later(drawn):
-    same = [standing(name, [3.0, 2.0, 1.0]) for name in ("adam", "adamw")]
+    same = [standing(name, [3.0, 2.0, 1.0]) for name in ("adam", "adamw", "amsgrad")]
     axes = drawn(*same, standing("sgd", [3.0, 2.5, 1.0]))
     for panel in axes[:3]:
         lines = [line for line in panel.lines if line.get_linestyle() != "None"]
-        assert [line.get_linestyle() for line in lines] == ["-", "--", "-"]
-        assert lines[0].get_color() != lines[1].get_color()
-    adam, adamw, _ = (line for line in axes[2].lines if line.get_marker() == "o")
-    assert adam.get_markersize() > adamw.get_markersize()
+        assert [line.get_linestyle() for line in lines] == ["-", "--", "--", "-"]
+        assert len({line.get_color() for line in lines}) == 4
+        assert lines[1]._dash_pattern != lines[2]._dash_pattern  # in each other's gaps
+    adam, adamw, amsgrad, _ = (line for line in axes[2].lines if line.get_marker() == "o")
+    assert adam.get_markersize() > adamw.get_markersize() > amsgrad.get_markersize() > 1
     crosses = [line.get_ydata() for line in axes[2].lines if line.get_marker() == "x"]
-    assert len({tuple(heights) for heights in crosses}) == 3  # all diverge at a rate of 1
+    assert len({tuple(heights) for heights in crosses}) == 4  # all diverge at a rate of 1
