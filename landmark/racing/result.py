@@ -166,9 +166,9 @@ class RaceResult:
         replace_durably(path, json.dumps(self.json(), indent=1).encode())
 
 
-def read_result(folder: Path) -> RaceResult:
+def read_result(folder: str | Path) -> RaceResult:
     """The result of a race that has come to its end."""
-    path = folder / RESULT
+    path = Path(folder) / RESULT
     if not path.is_file():
         raise UserError(f"{folder}: has no {RESULT}: no finished race")
     try:
