@@ -171,7 +171,7 @@ def test_a_printed_recipe_trains_from_its_file(command, tmp_path, tiny):
     printed = resolve(str(path))
     assert trained.seed == 3
     # Only the vocabulary is filled in: everything else is as printed.
-    expected = as_yaml(printed).replace("vocab_size: null", "vocab_size: 500")
+    expected = as_yaml(printed).replace("  vocab_size: null", "  vocab_size: 500")
     assert as_yaml(trained) == expected
 
 

@@ -104,8 +104,7 @@ def test_mistakes_are_answered_in_one_line(mistake, gpt2, marian, command, tmp_p
     assert "is none of what import hf reads: " in said
     assert "GPT-2 and GPT (gpt2, openai-gpt), BERT, RoBERTa and DistilBERT (bert, " in said
     assert command("import", "hf", marian, "--run", run).code == 0
-    assert "only --to hf takes it" in mistake("export", run, "--to", "ctranslate2")
-    assert "only --to hf takes it" in mistake("export", run, "--to", "onnx")
+    assert "activation 'swish' cannot be exported" in mistake("export", run, "--to", "ctranslate2")
     text = tmp_path / "text"
     text.write_text("A dog runs.\n")
     assert "--int8 does not fit --to hf" in mistake("export", run, "--to", "hf", "--int8")

@@ -106,7 +106,7 @@ def test_a_damaged_download_is_deleted_named_and_fetched_again(home, cache):
     [
         (b"damaged", "it came damaged"),
         ((404, 0, b""), "Not Found"),
-        ((200, 99_999, b"cut"), "broke off|IncompleteRead"),
+        ((200, 99_999, b"cut"), "the connection was lost|IncompleteRead"),
     ],
 )
 def test_a_download_that_never_succeeds_leaves_nothing_and_says_why(home, cache, answer, reason):
@@ -137,7 +137,7 @@ def test_a_local_folder_is_used_instead_and_checked(tmp_path, monkeypatch, cache
 
 def test_a_data_folder_that_is_not_there_is_named(monkeypatch, tmp_path):
     monkeypatch.setenv("LANDMARK_DATA", str(tmp_path / "gone"))
-    with pytest.raises(UserError, match=r"LANDMARK_DATA names .*gone, which is no folder"):
+    with pytest.raises(UserError, match=r"LANDMARK_DATA names .*gone, which is not a folder"):
         local_folder("captions")
 
 

@@ -151,4 +151,4 @@ def test_a_run_that_has_not_begun_has_no_losses_to_draw(refused, pretrained_runs
     assert "begun: its log has no loss yet" in refused("losses", runs=[folder], output=picture)
     (folder / "log.jsonl").write_text('{"kind": "valid", "step": 1, "loss": 2.0, "best": true}\n')
     said = refused("losses", runs=[folder], by="tokens", output=picture)
-    assert "does not tell tokens" in said
+    assert "does not contain tokens" in said

@@ -37,7 +37,7 @@ def test_bad_input_is_refused(refused, pretrained_runs, tmp_path):
     gpt, lstm = pretrained_runs["gpt"], pretrained_runs["lstm"]
     near = partial(refused, "neighbours")
     assert "was never seen in training" in near(run=lstm, words=["ZZ"], output=tmp_path / "x.png")
-    assert "is no word" in near(run=gpt, words=[""], output=tmp_path / "x.png")
+    assert "is not a word" in near(run=gpt, words=[""], output=tmp_path / "x.png")
     words = [f"w{n}" for n in range(21)]
     assert "21 words are too many" in near(run=gpt, words=words, output=tmp_path / "x.png")
     assert "cannot be written" in near(run=gpt, words=["man"], output=tmp_path / "x.html")

@@ -116,6 +116,6 @@ def test_recurrent_cells_and_their_attention_are_counted_step_by_step():
     assert rows["encoder.cells.1"].macs == 128 * 16 * (6 + 4)
     assert rows["encoder.cells.1"].parameters == 16 * (6 + 4 + 2)
     assert rows["decoder.cells.0"].macs == 128 * 32 * (2 * 6 + 8)
-    assert rows["cross_attention"].kind == "Alignment"
+    assert rows["cross_attention"].kind == "AttentionOutput"
     assert not any(name.startswith("cross_attention.") for name in rows)
     assert anatomy.parameters == sum(p.numel() for p in Seq2seq(config).parameters())

@@ -83,7 +83,7 @@ def test_a_text_without_blank_lines_is_cut_so_that_a_part_can_be_held_out(tmp_pa
         ("", {}, r"text\.txt: is empty: give some text"),
         ("\n \n", {}, r"text\.txt: is empty: give some text"),
         ("one\ntwo\n", {}, r"text\.txt: cannot hold out a document of only one: separate"),
-        ("one\n\n\u0000\n", {}, "there is no text to validate on"),
+        ("one\n\n\u0000\n", {}, "a NUL byte, which no text has"),
         ("one\n\ntwo\n", {"in_pairs": True}, "no two documents, one of them of two sentences"),
     ],
 )

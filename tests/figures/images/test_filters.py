@@ -25,7 +25,7 @@ def test_hand_made_kernels_are_applied_to_a_picture(tmp_path):
 
 def test_mistakes_are_named(tmp_path):
     output = tmp_path / "f.png"
-    with pytest.raises(UserError, match=r"no kernel 'blurr': did you mean blur\?"):
+    with pytest.raises(UserError, match=r"unknown kernel 'blurr': did you mean blur\?"):
         make("filters", kernel=["blurr"], output=output)
     with pytest.raises(UserError, match=r"nowhere\.png"):
         make("filters", image=tmp_path / "nowhere.png", output=output)

@@ -25,7 +25,7 @@ def test_mistakes_are_named(image_runs, tmp_path):
         make("occlusion", run=image_runs["lenet"], size=29, output=output)
     with pytest.raises(UserError, match="--size 0"):
         make("occlusion", run=image_runs["lenet"], size=0, output=output)
-    with pytest.raises(UserError, match="no class 'cat'"):
+    with pytest.raises(UserError, match="unknown class 'cat'"):
         make("occlusion", run=image_runs["lenet"], class_="cat", output=output)
 
 

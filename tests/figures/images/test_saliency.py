@@ -23,7 +23,7 @@ def test_what_speaks_for_the_likeliest_classes_is_drawn(image_runs, tmp_path, na
 
 def test_mistakes_are_named(image_runs, tmp_path):
     run, output = image_runs["lenet"], tmp_path / "s.png"
-    with pytest.raises(UserError, match="no class 'cat'"):
+    with pytest.raises(UserError, match="unknown class 'cat'"):
         make("saliency", run=run, class_=["cat"], output=output)
     with pytest.raises(UserError, match="no layer 'x'"):
         make("saliency", run=run, layer="x", output=output)

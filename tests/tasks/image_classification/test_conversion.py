@@ -113,6 +113,8 @@ def test_mistakes_are_answered_in_one_line(mistake, command, theirs, tmp_path):
     assert "there is no export yet: landmark export" in mistake(*classify, "onnx")
     assert "no export to 'hf': it has onnx" in mistake("export", run, "--to", "hf")
     assert "--calibration FOLDER" in mistake("export", run, "--to", "onnx", "--int8")
-    assert "not an export" in mistake("export", run, "--to", "onnx", "--output", theirs)
+    assert "something other than an export" in mistake(
+        "export", run, "--to", "onnx", "--output", theirs
+    )
     shutil.rmtree(run / "checkpoints")
     assert "has no checkpoint yet" in mistake("export", run, "--to", "onnx")

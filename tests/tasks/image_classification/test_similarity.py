@@ -77,7 +77,7 @@ def test_a_folder_without_images_is_refused(pipeline, tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(UserError, match="empty: holds no images"):
         folder_features(pipeline, tmp_path / "empty")
-    with pytest.raises(UserError, match="nowhere: is no folder"):
+    with pytest.raises(UserError, match="nowhere: is not a folder of images"):
         folder_features(pipeline, tmp_path / "nowhere")
     (tmp_path / "empty/a.png").write_bytes(b"broken")
     with pytest.raises(UserError, match="none of its 1 images can be read"):

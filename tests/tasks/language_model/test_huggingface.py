@@ -85,5 +85,5 @@ def test_an_export_lists_its_files_and_gives_way_to_the_next(gpt_run, tmp_path):
     }
     export_to_hf(gpt_run, folder)
     (folder / "manifest.json").unlink()
-    with pytest.raises(UserError, match="not an export"):
+    with pytest.raises(UserError, match="something other than an export"):
         export_to_hf(gpt_run, folder)

@@ -169,7 +169,7 @@ def test_phrases_are_held_and_other_sentences_unchanged(engine, beam):
 def test_phrases_that_cannot_fit_and_sampled_phrases_are_refused(engine):
     with pytest.raises(ValueError, match="its phrases need 4 tokens, its limit is 3"):
         search(engine, [ask((5,), 3, (), ((4, 5, 6),))], 2)
-    with pytest.raises(ValueError, match="not by sampling"):
+    with pytest.raises(ValueError, match="need beam search, not sampling"):
         draw(engine, PHRASED, 1)
 
 

@@ -36,7 +36,7 @@ def test_mistakes_are_answered_in_one_line(mistake, tiny_run, tmp_path):
     assert "no export to 'tensorrt'" in mistake(*export, "tensorrt")
     assert "--int8 does not fit --to onnx" in mistake(*export, "onnx", "--int8")
     assert "no checkpoint '99'" in mistake(*export, "onnx", "--checkpoint", 99)
-    assert "not an export" in mistake(*export, "onnx", "--output", tiny_run)
+    assert "something other than an export" in mistake(*export, "onnx", "--output", tiny_run)
     assert "no such run" in mistake("export", tmp_path / "none", "--to", "onnx")
     assert not (tiny_run / "export").exists()
 

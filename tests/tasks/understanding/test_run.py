@@ -179,7 +179,7 @@ def test_questions_whose_answers_no_window_holds_are_left_out_and_counted(tmp_pa
     notes = []
     run = fine_tune("bert", "data.kind=span", f"data.train={path}", report=notes.append)
     said = [note["text"] for note in notes if note["kind"] == "note"]
-    assert any("questions whose answers no window holds" in text for text in said)
+    assert any("questions whose answers fit in no window" in text for text in said)
     assert run.steps()[-1] == 4
     path.write_text((json.dumps(record) + "\n") * 20)
     with pytest.raises(UserError, match="no answer of this split fits into what is read"):
