@@ -128,8 +128,6 @@ translate runs/translation 'The dog sees.' --glossary terms.tsv
 translate runs/translation 'The dog sees.' --sample --temperature 0.8 --top-k 5 --top-p 0.9 --seed 3 --json
 translate runs/translation 'The dog sees.' --sample --n-best 2 --json
 translate runs/translation 'The dog sees.' --ensemble runs/second --json
-translate runs/translation 'The dog sees.' --back runs/back --channel 0.5 --json
-translate runs/translation 'The dog sees.' --neighbours 2 --json
 translate runs/translation 'The dog sees.' --attention attention.png
 translate runs/translation 'The dog sees.' --checkpoint 2 --device cpu
 translate runs/languages 'one 7' --to de
@@ -156,8 +154,6 @@ evaluate runs/translation --source two.en --reference two.de --against runs/seco
 evaluate runs/translation --source two.en --reference two.de --against out.de --test randomization
 evaluate runs/translation --source two.en --reference two.de --by-length length.png --bin-words 3 --bootstrap 0 --json
 evaluate runs/translation --source two.en --reference two.de --beam 1 --ensemble runs/second --bootstrap 0
-evaluate runs/translation --source two.en --reference two.de --back runs/back --channel 0.5 --bootstrap 0
-evaluate runs/translation --source two.en --reference two.de --neighbours 2 --bootstrap 0 --json
 evaluate runs/translation --split depth-1 --join 2 --beam 1 --bootstrap 0 --json
 evaluate runs/recurrent --source two.en --reference two.de --beam 1 --json
 evaluate runs/understanding
@@ -174,32 +170,32 @@ evaluate runs/images --split valid --json
 evaluate runs/vit --split valid --json
 generate runs/gpt '99 green' --length 5
 generate runs/gpt '99 green' --length 5 --json
-generate runs/gpt --prompts prompts.txt --length 5 --samples 2 --batch-size 2 --json
+generate runs/gpt --file prompts.txt --length 5 --samples 2 --batch-size 2 --json
 generate runs/gpt '99 green' --length 5 --temperature 0.8 --top-k 5 --top-p 0.9 --repetition-penalty 1.1 --stop the --seed 3 --json
 generate runs/gpt '99 green' --length 5 --int8 --speed
 generate runs/gpt '99 green' --length 5 --speed --json
 generate runs/lstm '99 green' --length 5 --json
 generate runs/lstm --length 5
 generate runs/hello h --length 4 --temperature 0
-prompt task.yaml runs/gpt
-prompt task.yaml runs/gpt --json
-prompt task.yaml runs/gpt --show --shots 0
-prompt free.yaml runs/gpt --json
-prompt task.yaml runs/pieces --json
+prompt runs/gpt task.yaml
+prompt runs/gpt task.yaml --json
+prompt runs/gpt task.yaml --show --shots 0
+prompt runs/gpt free.yaml --json
+prompt runs/pieces task.yaml --json
 story runs/gpt --length 5 < turns.txt
 story runs/gpt --length 5 --story page.txt --temperature 0.8 --top-k 5 --top-p 0.9 --repetition-penalty 1.1 --seed 2 --int8 < turns.txt
 fill runs/bert 'green [MASK] hanging'
 fill runs/bert 'green [MASK] hanging' --top-k 2 --json
 fill runs/bert --json < fill.txt
-embed runs/bert two.en
+embed runs/bert --file two.en
 embed runs/bert < two.en
-embed runs/bert two.en --output vectors.npy
-embed runs/bert two.en --words --layer 0
-embed runs/bert two.en --pooling pooled
+embed runs/bert --file two.en --output vectors.npy
+embed runs/bert --file two.en --words --layer 0
+embed runs/bert --file two.en --pooling pooled
 embed runs/bert --neighbours green --count 2
-embed runs/bert two.en --neighbours 'A bird' --json
-embed runs/gpt two.en --pooling last
-embed runs/lstm prompts.txt
+embed runs/bert --neighbours 'A bird' --among two.en --json
+embed runs/gpt --file two.en --pooling last
+embed runs/lstm --file prompts.txt
 predict runs/understanding 'the old man' 'a book'
 predict runs/understanding 'the old man' --json
 predict runs/understanding --file own.tsv --json
@@ -309,10 +305,10 @@ translate RUN 'The dog sees.'
 score RUN --source two.en --target two.de
 align RUN --source two.en --target two.de
 generate RUN green --length 3
-prompt task.yaml RUN
+prompt RUN task.yaml
 story RUN --length 3
 fill RUN 'green [MASK]'
-embed RUN two.en
+embed RUN --file two.en
 predict RUN 'the old man'
 classify RUN images/ant/0.png
 similar RUN images/ant/0.png --among images
@@ -394,9 +390,6 @@ translate runs/translation 'The dog sees.' --checkpoint 99
 translate runs/translation 'The dog sees.' --device quark
 translate runs/translation 'The dog sees.' --output out.txt
 translate runs/translation 'The dog sees.' --glossary page.txt
-translate runs/translation 'The dog sees.' --channel 0.5
-translate runs/translation 'The dog sees.' --readings 3
-translate runs/translation 'The dog sees.' --neighbours 2 --neighbour-share 1
 translate runs/translation 'The dog sees.' --ensemble runs/gpt
 translate runs/translation 'The dog sees.' --document --n-best 2
 translate runs/translation 'The dog sees.' 'A bird.' --attention a.png
@@ -421,22 +414,22 @@ evaluate runs/understanding --split test
 evaluate runs/digits --beam 4
 evaluate runs/digits --split nothing
 evaluate runs/images --file missing
-generate runs/gpt green --prompts prompts.txt
+generate runs/gpt green --file prompts.txt
 generate runs/gpt green --length 0
 generate runs/gpt green --temperature -1
 generate runs/gpt green --top-p 2
 generate runs/lstm green --int8
-prompt missing.yaml runs/gpt
-prompt task.yaml runs/gpt --shots 9
+prompt runs/gpt missing.yaml
+prompt runs/gpt task.yaml --shots 9
 story runs/gpt --story missing.txt
 fill runs/bert 'no blank'
 fill runs/bert '[MASK]' --top-k 0
 fill runs/bert < bad.txt
 embed runs/bert missing.txt
-embed runs/bert two.en --output vectors.txt
-embed runs/bert two.en --layer 7
+embed runs/bert --file two.en --output vectors.txt
+embed runs/bert --file two.en --layer 7
 embed runs/bert --neighbours green --words
-embed runs/gpt two.en --pooling pooled
+embed runs/gpt --file two.en --pooling pooled
 predict runs/understanding --file two.en
 predict runs/understanding < two.en
 predict runs/understanding text --file own.tsv

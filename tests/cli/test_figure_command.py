@@ -40,3 +40,10 @@ def test_warnings_and_mistakes_go_to_stderr(command, mistake, tiny_run, tmp_path
     assert answer.err == f"{tiny_run.name}: skipped 1 pairs that are too long for the model\n"
     assert "--top" in mistake("figure", "next", tiny_run, TEXT, "--top", 0)
     assert "unknown command 'figure gate': did you mean gates" in mistake("figure", "gate")
+
+
+def test_a_run_may_stand_where_its_recipe_may(command, digits_run, tmp_path):
+    words = ["updates", digits_run, "threads=1", "--steps", "2", "--output", tmp_path / "u.png"]
+    answer = command("figure", *words)
+    assert answer.code == 0, answer.err
+    assert answer.lines[-1] == str(tmp_path / "u.png")

@@ -31,7 +31,7 @@ _AROUND = 4  # steps before and after, of the mean
 class Options:
     """Which training."""
 
-    recipe: Annotated[str, Positional("RECIPE")]
+    recipe: Annotated[str, Positional("RECIPE_OR_RUN")]
     """Recipe name, YAML file or run directory; training starts from scratch."""
     overrides: Annotated[tuple[str, ...], Positional("OVERRIDES")] = ()
     """Settings to override, as optimizer.name=sgd."""

@@ -99,8 +99,9 @@ def _draw_components(record: Kernels) -> "Figure":
     assert record.shares is not None
     figure, grid = style.panels(1, 2, size=(4.5, 3.6), width_ratios=(1.5, 1))
     sheet, bars = grid[0]
-    across = 7 if len(record.components) > 6 else len(record.components)
-    draw_picture(sheet, montage(visible(record.components), across))
+    panels, across = pictures(record.components)
+    is_one_each = len(panels) == len(record.components)
+    draw_picture(sheet, montage(panels, min(across, 7) if is_one_each else across))
     numbers = range(1, len(record.shares) + 1)
     bars.bar(numbers, record.shares.tolist(), color=style.colour(5), label="one component")
     bars.plot(

@@ -61,7 +61,10 @@ def test_kernels_of_many_channels_are_shown_slice_by_slice():
 
 def test_components_are_drawn_with_their_shares():
     shares = torch.tensor([0.5, 0.25, 0.125])
-    record = Kernels("$run$", "c1", torch.randn(8, 3, 4, 4), torch.randn(3, 3, 4, 4), shares)
+    for channels in (1, 3, 6):  # of six channels, a row a component
+        kernels = torch.randn(8, channels, 4, 4)
+        record = Kernels("$run$", "c1", kernels, torch.randn(3, channels, 4, 4), shares)
+        assert draw(record).axes[0].images[0].get_array().ndim == 3
     bars = draw(record).axes[1]
     assert [bar.get_height() for bar in bars.patches] == shares.tolist()
     assert bars.lines[0].get_ydata().tolist() == [0.5, 0.75, 0.875]
