@@ -403,10 +403,12 @@ def test_a_folder_that_is_read_only(house, disk, mistake, tiny):
     assert list(disk.iterdir()) == [text]
 
 
-def test_a_full_device_is_no_traceback(landmark_command):
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_device_is_no_traceback(buffered, unbuffered):
     with open("/dev/full", "w") as full:
         command = [sys.executable, "-m", "landmark", "list"]
-        answer = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)  # noqa: PLW1510
+        place = buffered | {"PYTHONUNBUFFERED": unbuffered}
+        answer = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env=place)  # noqa: PLW1510
     assert (answer.returncode, answer.stderr) == (2, "landmark: No space left on device\n")
 
 

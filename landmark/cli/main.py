@@ -130,11 +130,20 @@ def run(arguments: list[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return _complain("interrupted", 130)
     except BrokenPipeError:  # the reader of our output left, as `head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _give_up_output()
         return 0
     except OSError as error:  # a file or folder that cannot be used, a full disk
+        try:
+            sys.stdout.flush()
+        except OSError:  # Python would try again when it ends, and end with a code of its own
+            _give_up_output()
         reason = error.strerror or str(error)
         return _complain(f"{error.filename}: {reason}" if error.filename else reason, 2)
+
+
+def _give_up_output() -> None:
+    """Let what stdout still holds go nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class Terminated(KeyboardInterrupt):
