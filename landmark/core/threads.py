@@ -1,9 +1,10 @@
-"""Torch's CPU threads: how many, how they wait, and a warning on busy cores.
+"""The threads that torch computes with: how many, how they wait, and whether others disturb them.
 
-torch's OpenMP lets a thread that waits for others spin for milliseconds before it sleeps. Where
-another process has one of the cores, that spinning keeps the thread that is waited for from
-running: two threads take many times as long as one (benchmarks/busy_core.py). Asleep they do not
-mind. OpenMP reads these variables once, when torch is imported.
+torch's OpenMP lets a thread that waits for others spin for milliseconds before it sleeps. That is
+fastest on a quiet machine. Where another process has one of the cores, the spinning keeps the
+thread that is waited for from running; asleep, threads do not mind (benchmarks/busy_core.py). So
+they sleep if other processes compute when we begin. OpenMP reads these variables once, when torch
+is imported.
 """
 
 import math
@@ -19,21 +20,36 @@ _WAITING = (_POLICY, _SPINS, "KMP_BLOCKTIME")
 _COUNTS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")
 _CGROUP = Path("/sys/fs/cgroup")
 _STATISTICS = Path("/proc/stat")
+_LOAD = Path("/proc/loadavg")
+_LOOKS = 5
 _SECONDS = 3.0  # over which the load is measured
 _DISTURBANCE = 0.5  # cores taken by others that are worth a word
 
 _TORCH_WAS_FIRST = "torch" in sys.modules
 
 
-def prepare_threads() -> None:
-    """Let waiting threads sleep, and use no more than the container's share of the cores.
+def prepare_threads(load: Path = _LOAD) -> None:
+    """Let waiting threads sleep beside other work, and use no more than the container's cores.
 
     What the user has set in the environment stays. Call it before torch is imported.
     """
-    if not any(name in os.environ for name in _WAITING):
+    if not any(name in os.environ for name in _WAITING) and _others_compute(load):
         os.environ[_POLICY] = "PASSIVE"
     if usable_cores() < _visible_cores():
         os.environ.setdefault("OMP_NUM_THREADS", str(usable_cores()))
+
+
+def _others_compute(load: Path) -> bool:
+    """Whether another process wants a core, most of the times that we look."""
+    seen = 0
+    try:
+        for _ in range(_LOOKS):
+            running = int(load.read_text().split()[3].split("/")[0])
+            seen += running > 1  # this one is running, too
+            time.sleep(0.002)
+    except (OSError, ValueError, IndexError):  # no Linux
+        return False
+    return seen > _LOOKS // 2
 
 
 def threads_spin() -> bool:

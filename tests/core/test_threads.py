@@ -39,9 +39,26 @@ def spins(libgomp: str, code: str, **variables: str) -> int:
     return int(line.split("'")[1])
 
 
-def test_waiting_threads_sleep_unless_the_user_said_otherwise(libgomp):
+@pytest.mark.parametrize(
+    ("load", "policy"), [("1/99", None), ("2/99", "PASSIVE"), ("x", None), (None, None)]
+)
+def test_waiting_threads_sleep_beside_other_work(monkeypatch, tmp_path, load, policy):
+    for name in WAITING:
+        monkeypatch.setenv(name, "")  # so that it is put back as it was
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    if load is not None:
+        (tmp_path / "load").write_text(f"0.5 0.5 0.5 {load} 7")
+    threads.prepare_threads(tmp_path / "load")
+    assert os.environ.get("OMP_WAIT_POLICY") == policy
+    monkeypatch.setenv("OMP_WAIT_POLICY", "ACTIVE")
+    threads.prepare_threads(tmp_path / "load")
+    assert os.environ["OMP_WAIT_POLICY"] == "ACTIVE"
+
+
+def test_waiting_threads_do_as_the_user_says(libgomp):
     assert spins(libgomp, "pass") == 300_000
-    assert spins(libgomp, "import landmark") == 0
+    assert spins(libgomp, "import landmark", OMP_WAIT_POLICY="PASSIVE") == 0
     assert spins(libgomp, "import landmark", GOMP_SPINCOUNT="77") == 77
     assert spins(libgomp, "import landmark", OMP_WAIT_POLICY="ACTIVE") > 300_000
 
@@ -50,7 +67,7 @@ SPIN = "from landmark.core.threads import threads_spin; print(threads_spin())"
 
 
 def test_spinning_is_noticed_where_torch_came_first_or_the_user_wants_it():
-    assert in_a_new_process(SPIN).stdout == "False\n"
+    assert in_a_new_process(SPIN, OMP_WAIT_POLICY="PASSIVE").stdout == "False\n"
     assert in_a_new_process(SPIN, GOMP_SPINCOUNT="0").stdout == "False\n"
     assert in_a_new_process(SPIN, GOMP_SPINCOUNT="1000").stdout == "True\n"
     assert in_a_new_process(SPIN, OMP_WAIT_POLICY="active").stdout == "True\n"
