@@ -259,7 +259,7 @@ def refuse_unknown(options: Any) -> None:
                 continue
             if flag.word == "RUN":
                 Run.open(one)
-            elif flag.word == "RECIPE":
+            elif flag.word == "RECIPE" or (flag.word == "RECIPE_OR_RUN" and not Path(one).is_dir()):
                 check_recipe(one)
             elif flag.word == "NETWORK" and not Path(one).is_dir():
                 check_network(one)
