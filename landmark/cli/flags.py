@@ -259,10 +259,14 @@ def refuse_unknown(options: Any) -> None:
                 continue
             if flag.word == "RUN":
                 Run.open(one)
-            elif flag.word == "RECIPE" or (flag.word == "RECIPE_OR_RUN" and not Path(one).is_dir()):
+            elif flag.field == "recipe" and not (flag.word == "RECIPE_OR_RUN" and _is_run(one)):
                 check_recipe(one)
             elif flag.word == "NETWORK" and not Path(one).is_dir():
                 check_network(one)
+
+
+def _is_run(name: str) -> bool:
+    return (Path(name) / "recipe.yaml").is_file()
 
 
 def refuse_unfit(
