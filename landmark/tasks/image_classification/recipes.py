@@ -121,6 +121,7 @@ def _photographs(
     rate: float,
     epochs: float,
     clip_norm: float | None = None,
+    warmup_steps: int = 500,
 ) -> ImageClassificationRun:
     """Of flowers 44 updates a pass."""
     return ImageClassificationRun(
@@ -129,7 +130,7 @@ def _photographs(
         model=model,
         objective=_SMOOTHED,
         optimizer=optimizer,
-        schedule=_cosine(rate, 500),
+        schedule=_cosine(rate, warmup_steps),
         batches=ImageBatchConfig(size=64, workers=1),
         trainer=_trainer(epochs, 440, log_every=44, clip_norm=clip_norm),
     )
@@ -210,12 +211,12 @@ def resnet20_cifar() -> ImageClassificationRun:
         stem="cifar",
         shortcut="A",
     )
-    return _cifar(shape, _descent(1e-4), _divided(0.1), epochs=60)
+    return _cifar(shape, _descent(1e-4), _divided(0.1), epochs=40)
 
 
 @recipe("nin-cifar", system="nin", summary="Network in Network on a quarter of CIFAR-10")
 def nin_cifar() -> ImageClassificationRun:
-    return _cifar(NINConfig(classes=10), _descent(), _divided(0.02), epochs=14, clip_norm=5.0)
+    return _cifar(NINConfig(classes=10), _descent(), _divided(0.02), epochs=8, clip_norm=5.0)
 
 
 @recipe(
@@ -225,13 +226,13 @@ def vgg_cifar() -> ImageClassificationRun:
     shape = VGGConfig(
         classes=10, image_size=32, layout="a", width=32, dense_width=256, batch_norm=True
     )
-    return _cifar(shape, _descent(), _divided(0.05), epochs=40)
+    return _cifar(shape, _descent(), _divided(0.05), epochs=30)
 
 
 @recipe("highway-cifar", system="highway", summary="19 highway layers on a quarter of CIFAR-10")
 def highway_cifar() -> ImageClassificationRun:
     shape = HighwayConfig(depths=(6, 6, 6), widths=(16, 32, 64))
-    return _cifar(shape, _descent(), _divided(0.05), epochs=40, clip_norm=5.0)
+    return _cifar(shape, _descent(), _divided(0.05), epochs=24, clip_norm=5.0)
 
 
 @recipe(
@@ -303,19 +304,21 @@ def alexnet_flowers() -> ImageClassificationRun:
         first_kernel=7,
         first_stride=2,
     )
-    return _photographs(_FLOWERS, shape, _adam(0.01), 5e-4, epochs=60, clip_norm=5.0)
+    return _photographs(
+        _FLOWERS, shape, _adam(0.01), 5e-4, epochs=30, clip_norm=5.0, warmup_steps=200
+    )
 
 
 @recipe("googlenet-flowers", system="googlenet", summary="GoogLeNet on five classes of flowers")
 def googlenet_flowers() -> ImageClassificationRun:
     shape = GoogLeNetConfig(classes=5, image_size=96, batch_norm=True, dropout=0.2)
-    return _photographs(_FLOWERS, shape, _descent(1e-3), 0.05, epochs=60)
+    return _photographs(_FLOWERS, shape, _descent(1e-3), 0.05, epochs=24, warmup_steps=200)
 
 
 @recipe("inception-flowers", system="inception", summary="Inception-BN on five classes of flowers")
 def inception_flowers() -> ImageClassificationRun:
     shape = InceptionBNConfig(classes=5, image_size=96, dropout=0.2)
-    return _photographs(_FLOWERS, shape, _descent(1e-3), 0.05, epochs=60)
+    return _photographs(_FLOWERS, shape, _descent(1e-3), 0.05, epochs=24, warmup_steps=200)
 
 
 @recipe("image-files", system="resnet", summary="your own folders of images: --data FOLDER")

@@ -165,7 +165,7 @@ def gpt_stdlib() -> LanguageModelRun:
         _subword_gpt(256, dropout=0.0),
         StreamConfig(streams=8, length=256, valid_streams=8),
         1.5e-3,
-        _subword_trainer(3000),
+        _subword_trainer(1200),
     )
 
 
@@ -260,8 +260,8 @@ def hello() -> LanguageModelRun:
     )
 
 
-def _shakespeare(cell: CellName, rate: float) -> LanguageModelRun:
-    """Twelve epochs, sized to be done within 45 minutes on two cores.
+def _shakespeare(cell: CellName, rate: float, max_steps: int) -> LanguageModelRun:
+    """Sized to be done within 45 minutes on two cores; 400 updates are an epoch.
 
     Many short chunks an update are faster to compute than few long ones of as many characters,
     and less alike; what lies further back than a chunk comes in by the carried state.
@@ -273,7 +273,7 @@ def _shakespeare(cell: CellName, rate: float) -> LanguageModelRun:
         optimizer=OptimizerConfig(betas=(0.9, 0.99), epsilon=1e-8),
         schedule=ScheduleConfig(name="cosine", rate=rate, warmup_steps=200),
         trainer=TrainerConfig(
-            max_steps=4800,
+            max_steps=max_steps,
             log_every=100,
             validate_every=800,
             checkpoint_every=400,
@@ -292,19 +292,19 @@ def _shakespeare(cell: CellName, rate: float) -> LanguageModelRun:
     reaches="1.434 nats a character",
 )
 def lstm_shakespeare() -> LanguageModelRun:
-    return _shakespeare("lstm", rate=2e-3)
+    return _shakespeare("lstm", rate=2e-3, max_steps=4800)
 
 
 @recipe("gru-shakespeare", system="gru", summary="Shakespeare, character by character, with GRUs")
 def gru_shakespeare() -> LanguageModelRun:
-    return _shakespeare("gru", rate=2e-3)
+    return _shakespeare("gru", rate=2e-3, max_steps=2000)
 
 
 @recipe(
     "rnn-shakespeare", system="rnn", summary="Shakespeare, character by character, with a plain RNN"
 )
 def rnn_shakespeare() -> LanguageModelRun:
-    return _shakespeare("rnn", rate=1e-3)
+    return _shakespeare("rnn", rate=1e-3, max_steps=4000)
 
 
 @recipe(

@@ -138,7 +138,8 @@ def transformer_multi30k_cased() -> TranslationRun:
     summary="English captions to German and French with one model",
 )
 def transformer_multi30k_multilingual() -> TranslationRun:
-    return _multi30k(TokenizerConfig(vocab_size=8000), languages=("de", "fr"))
+    tokenizer = TokenizerConfig(vocab_size=8000)
+    return _multi30k(tokenizer, max_steps=2400, dropout=0.2, languages=("de", "fr"))
 
 
 def _wmt14(variant: str, max_steps: int, every: int, averaged: int) -> TranslationRun:
