@@ -1,0 +1,1 @@
+"""What `benchmarks/faults/fuzz.py` attacks: a module a kind of file, each with its TARGETS."""
