@@ -71,7 +71,7 @@ def forms(method: str, parameters: list[torch.Tensor]) -> dict[str, torch.optim.
         built["fused"] = theirs(parameters, **settings, **own, fused=True)
     built["foreach"] = theirs(parameters, **settings, **own, foreach=True)
     built["plain"] = theirs(parameters, **settings, **own, foreach=False)
-    built[SLOW] = ours(parameters, **settings, written_out=True)
+    built[SLOW] = ours(parameters, **settings, readable=True)
     return built
 
 

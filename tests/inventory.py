@@ -70,9 +70,9 @@ train translation {FEW} {TRANSFORMER} tokenizer.vocab_size=300 batches.tokens=20
 train translation {FEW} {TRANSFORMER} tokenizer.vocab_size=300 batches.tokens=200 data.corpus=files 'data.source=[a.en, a.en]' 'data.target=[a.de, a.fr]' 'data.target_languages=[de, fr]' --run runs/languages
 train translation {FEW} {LONG} batches.tokens=200 --source a.en --target a.de --init-from runs/translation --run runs/tuned
 train translation {FEW} {TRANSFORMER} tokenizer.vocab_size=300 batches.tokens=200 --source a.en --target a.de --extra-source b.en --extra-target b.de --clean --device cpu --run-directory runs/more
-train gpt {FEW} {SMALL} {READ} model.max_length=64 tokenizer.vocab_size=300 data.apart=false batches.streams=4 batches.length=16 trainer.validate_every=1 --run runs/gpt
-train gpt {FEW} {READ} model.hidden_size=12 model.num_heads=1 model.num_layers=1 model.max_length=64 tokenizer.vocab_size=300 data.apart=false batches.streams=4 batches.length=16 trainer.validate_every=1 --run runs/gpt-12
-train gpt {FEW} {READ} model.hidden_size=8 model.num_heads=1 model.num_layers=1 model.max_length=64 tokenizer.vocab_size=300 data.apart=false batches.streams=4 batches.length=16 trainer.validate_every=1 --run runs/gpt-8
+train gpt {FEW} {SMALL} {READ} model.max_length=64 tokenizer.vocab_size=300 data.separate_documents=false batches.streams=4 batches.length=16 trainer.validate_every=1 --run runs/gpt
+train gpt {FEW} {READ} model.hidden_size=12 model.num_heads=1 model.num_layers=1 model.max_length=64 tokenizer.vocab_size=300 data.separate_documents=false batches.streams=4 batches.length=16 trainer.validate_every=1 --run runs/gpt-12
+train gpt {FEW} {READ} model.hidden_size=8 model.num_heads=1 model.num_layers=1 model.max_length=64 tokenizer.vocab_size=300 data.separate_documents=false batches.streams=4 batches.length=16 trainer.validate_every=1 --run runs/gpt-8
 train language-model {FEW} {READ} model.embedding_size=8 model.hidden_size=12 model.num_layers=2 batches.streams=5 batches.length=16 --run runs/lstm
 train language-model {FEW} {READ} --valid-text page.txt {SUBWORDS} batches.length=8 batches.streams=5 model.cell=gru model.embedding_size=8 model.hidden_size=12 --run runs/gru
 train language-model {FEW} {READ} 'model={{architecture: gpt}}' {SMALL} model.max_length=40 {SUBWORDS} batches.length=32 --run runs/pieces

@@ -110,7 +110,9 @@ DATA = {
     "a text of blank lines": ("train gpt --text blank", "blank: contains only blank lines"),
     "a folder for a text file": ("train gpt --text photos", "photos: is a folder, not a file"),
     "a text that is too short": (
-        "train gpt tokenizer.kind=characters data.apart=false --text one", "one: .*too short"),
+        "train gpt tokenizer.kind=characters data.separate_documents=false --text one",
+        "one: .*too short",
+    ),
     "UTF-16": ("train gpt --text utf16.txt", "utf16.txt: is UTF-16, .* iconv -f UTF-16 -t UTF-8"),
     "UTF-16 without a mark": ("train gpt --text utf16le.txt", "utf16le.txt: is UTF-16"),
     "UTF-16 to translate": ("translate mt --file utf16.txt", "utf16.txt: is UTF-16"),

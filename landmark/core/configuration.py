@@ -33,6 +33,15 @@ _USUAL_NAMES = {
     "num_workers": ("workers",),
 }
 """What other libraries call some settings."""
+_FORMER_NAMES = {
+    "apart": "separate_documents",
+    "own_words": "scheduled_sampling",
+    "own_words_steps": "scheduled_sampling_steps",
+    "rising": "warmup_fraction",
+    "unsaid": "suppress_tokens",
+    "written_out": "readable",
+}
+"""What some settings were called until 2026-11-19; runs and recipes of that time are still read."""
 _STRICT = ConfigDict(extra="forbid", use_attribute_docstrings=True, validate_default=True)
 
 
@@ -45,9 +54,21 @@ def settings(cls: type[Settings]) -> type[Settings]:
 def build(cls: type[Settings], values: Mapping[str, Any], origin: "Provenance") -> Settings:
     """Validate nested values into settings; `origin` says where each key came from."""
     try:
-        return TypeAdapter(cls).validate_python(dict(values))
+        return TypeAdapter(cls).validate_python(_present_names(values))
     except ValidationError as error:
         raise UserError(_explain(cls, error, origin)) from None
+
+
+def _present_names(values: Any) -> Any:
+    """Nested values with the present names of settings."""
+    if not isinstance(values, Mapping):
+        return values
+    return {
+        key
+        if key not in _FORMER_NAMES or _FORMER_NAMES[key] in values
+        else _FORMER_NAMES[key]: _present_names(value)
+        for key, value in values.items()
+    }
 
 
 class Provenance:

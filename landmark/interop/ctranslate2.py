@@ -88,7 +88,7 @@ def build_spec(model: Translator, tokenizer: SubwordTokenizer) -> Any:
 def _refuse_others(config: TransformerConfig) -> None:
     """Raise if a model has what is not written here: our own runs have none of it."""
     usual = TransformerConfig()
-    for key in ("activation", "output_bias", "unsaid"):
+    for key in ("activation", "output_bias", "suppress_tokens"):
         value = getattr(config, key)
         if value != getattr(usual, key):
             raise UserError(f"CTranslate2: a model with {key} {value!r} cannot be exported to it")

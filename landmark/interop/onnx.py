@@ -144,9 +144,9 @@ def save_onnx(model: Translator, folder: Path) -> None:
     """Write encoder.onnx and decoder.onnx into a folder that is there."""
     library("onnx")
     config = model.config
-    if config.unsaid:
+    if config.suppress_tokens:
         raise UserError(
-            "ONNX: a model with tokens that are never generated (unsaid) cannot be exported"
+            "ONNX: a model with suppressed tokens (model.suppress_tokens) cannot be exported"
         )
     source = torch.zeros((2, 5), dtype=torch.int64)
     visible = torch.ones((2, 5), dtype=torch.bool)

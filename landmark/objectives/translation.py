@@ -21,11 +21,11 @@ class TranslationConfig:
 
     label_smoothing: Annotated[float, Field(ge=0, lt=1)] = 0.1
     """Label smoothing factor (paper: 0.1)."""
-    own_words: Annotated[float, Field(ge=0, le=1)] = 0.0
+    scheduled_sampling: Annotated[float, Field(ge=0, le=1)] = 0.0
     """Scheduled sampling: final fraction of decoder inputs that are the model's own predictions;
     0: off.
     """
-    own_words_steps: Annotated[int, Field(ge=1)] = 1
+    scheduled_sampling_steps: Annotated[int, Field(ge=1)] = 1
     """Scheduled sampling: steps over which that fraction increases linearly from 0."""
 
 
@@ -40,11 +40,11 @@ class TranslationObjective(Objective):
     def loss_includes(self) -> str:
         smoothing = self.config.label_smoothing
         parts = [f"label smoothing {smoothing:g}"] * bool(smoothing)
-        return ", ".join(parts + ["scheduled sampling"] * bool(self.config.own_words))
+        return ", ".join(parts + ["scheduled sampling"] * bool(self.config.scheduled_sampling))
 
     def turns(self, batch: TranslationBatch, step: int) -> Iterator[Turn]:
         config = self.config
-        if share := config.own_words * min(1.0, step / config.own_words_steps):
+        if share := config.scheduled_sampling * min(1.0, step / config.scheduled_sampling_steps):
             batch = self._with_own_words(batch, share)
         loss = self._loss(batch, config.label_smoothing)
         metrics = {"nll": loss.nll_sum, "accuracy": loss.correct}

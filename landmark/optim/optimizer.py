@@ -84,7 +84,7 @@ class OptimizerConfig:
     """Parameters that weight decay applies to: all, or only matrices (no biases, no norms)."""
     iterations: Annotated[int, Field(ge=1)] = 10
     """lbfgs: iterations per batch, each with a line search."""
-    written_out: bool = False
+    readable: bool = False
     """Use Landmark's own readable implementation instead of torch's kernels (slower)."""
 
     @model_validator(mode="after")
@@ -223,7 +223,7 @@ def _matrices_for_muon(player: nn.Module, learnt: Sequence[str], sharded: bool) 
 
 def _build(groups: list[dict[str, Any]], config: OptimizerConfig, sharded: bool) -> Method | LBFGS:
     """The method with its own settings, in kernels as fused as there are. Rates come each step."""
-    name, written_out = config.name, config.written_out
+    name, readable = config.name, config.readable
     if name == "lbfgs":
         return LBFGS(groups, lr=0.0, iterations=config.iterations)
     if name in ("sgd", "momentum", "averaged-momentum", "nesterov"):
@@ -233,7 +233,7 @@ def _build(groups: list[dict[str, Any]], config: OptimizerConfig, sharded: bool)
             momentum=config.momentum or (0.0 if name == "sgd" else _USUAL_MOMENTUM),
             nesterov=name == "nesterov" or (name == "sgd" and config.nesterov),
             averaged=name == "averaged-momentum",
-            written_out=written_out,
+            readable=readable,
             fused=not sharded,  # torch 2.13 has no fused SGD and AdaGrad for shards
         )
     if name in ("adagrad", "rmsprop", "adadelta"):
@@ -241,20 +241,20 @@ def _build(groups: list[dict[str, Any]], config: OptimizerConfig, sharded: bool)
     own: dict[str, Any] = {"lr": 0.0, "betas": config.betas, "eps": config.epsilon}
     if name == "adamax":
         foreach = False if sharded else None
-        return AdaMax(groups, **own, written_out=written_out, foreach=foreach)
+        return AdaMax(groups, **own, readable=readable, foreach=foreach)
     if name == "muon":
         momentum = config.momentum or _MUON_MOMENTUM
         own |= {"momentum": momentum, "bias_correction": config.bias_correction}
-        return Muon(groups, **own, written_out=written_out)
+        return Muon(groups, **own, readable=readable)
     method = {"adam": Adam, "adamw": AdamW, "amsgrad": AMSGrad}[name]
-    return method(groups, **own, bias_correction=config.bias_correction, written_out=written_out)
+    return method(groups, **own, bias_correction=config.bias_correction, readable=readable)
 
 
 def _build_by_squares(
     groups: list[dict[str, Any]], config: OptimizerConfig, sharded: bool
 ) -> Method:
     """A method that scales by squares of gradients and keeps no mean of gradients."""
-    own: dict[str, Any] = {"lr": 0.0, "written_out": config.written_out}
+    own: dict[str, Any] = {"lr": 0.0, "readable": config.readable}
     if config.square_epsilon is not None:
         own["eps"] = config.square_epsilon
     if config.name == "adagrad":

@@ -43,7 +43,7 @@ class ScheduleConfig:
     """plateau: minimum relative change that counts as an improvement."""
     cooldown: Annotated[int, Field(ge=0)] = 0
     """plateau: validations to wait after a reduction before counting again."""
-    rising: Annotated[float, Field(gt=0, lt=1)] = 0.3
+    warmup_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.3
     """one-cycle: fraction of the training in which the learning rate increases."""
 
 
@@ -95,17 +95,17 @@ def learning_rate(config: ScheduleConfig, step: int, hidden_size: int, max_steps
         share = config.floor + (1 - config.floor) * (1 + math.cos(math.pi * progress)) / 2
         return config.rate * growth * share
     if config.name == "one-cycle":
-        return config.rate * _one_cycle(config.rising, step, max_steps)
+        return config.rate * _one_cycle(config.warmup_fraction, step, max_steps)
     if config.name == "step":
         passed = sum(step > milestone * max_steps for milestone in config.milestones)
         return config.rate * growth * config.factor**passed
     return config.rate * growth
 
 
-def _one_cycle(rising: float, step: int, max_steps: int) -> float:
+def _one_cycle(warmup_fraction: float, step: int, max_steps: int) -> float:
     """The share of the peak: by cosines from 1/25 to 1 and on to 1/250,000 (Smith & Topin 2017)."""
     start, end = 1 / 25, 1 / 25 / 1e4
-    peak = rising * max_steps - 1  # torch counts updates from 0
+    peak = warmup_fraction * max_steps - 1  # torch counts updates from 0
     update = min(step, max_steps) - 1
     if update <= peak:
         low, high, progress = start, 1.0, update / max(peak, 1e-9)

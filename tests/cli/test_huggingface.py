@@ -53,7 +53,7 @@ def test_a_translator_translates_and_is_fine_tuned(command, marian, tmp_path):
     answer = command("train", "translation", *settings, *data, "--init-from", run, "--run", tuned)
     assert answer.code == 0, answer
     before, after = load(run).model, load(tuned).model
-    assert after.config.unsaid == before.config.unsaid
+    assert after.config.suppress_tokens == before.config.suppress_tokens
     assert after.config.activation == "swish"
     for name in ("output.bias", "target_embedding.weight", "decoder.1.feedforward.expand.weight"):
         old, new = before.get_parameter(name), after.get_parameter(name)

@@ -157,7 +157,7 @@ def test_a_resumed_run_steps_on_bit_exactly_with_any_method(command, tiny, tmp_p
 
 def test_a_run_from_before_there_were_many_methods_goes_on(command, tiny, finished):
     """Its recipe knew seven settings of an optimiser; the names of its moments are the same."""
-    new = r"^  (bias_correction|square_decay|square_epsilon|centered|written_out):.*\n"
+    new = r"^  (bias_correction|square_decay|square_epsilon|centered|readable):.*\n"
     recipe = (finished / "recipe.yaml").read_text().rpartition("# sha256: ")[0]
     older, removed = re.subn(new, "", recipe, flags=re.MULTILINE)
     assert removed == 5

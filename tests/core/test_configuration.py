@@ -331,3 +331,21 @@ def test_a_key_of_another_section_is_suggested_with_its_path(override, meant):
         resolve("transformer-embedded", [override])
     key = override.partition("=")[0]
     assert str(caught.value) == f"override '{override}': unknown key '{key}': did you mean {meant}?"
+
+
+def test_a_setting_by_its_former_name_is_read() -> None:
+    values = {"task": "gpt", "schedule": {"rising": 0.4}}
+
+    @settings
+    class Schedule:
+        warmup_fraction: float = 0.3
+
+    @settings
+    class Config:
+        task: str
+        schedule: Schedule
+
+    config = build(Config, values, Provenance("recipe.yaml"))
+    assert config.schedule.warmup_fraction == 0.4
+    with pytest.raises(UserError, match=r"unknown key .schedule\.rising."):  # given twice
+        build(Config, {**values, "schedule": {"rising": 1, "warmup_fraction": 1}}, Provenance("x"))

@@ -94,7 +94,7 @@ def test_a_missing_library_is_named(translator, tokenizer, tmp_path, monkeypatch
 
 
 @pytest.mark.parametrize(
-    "change", [{"activation": "swish"}, {"output_bias": True}, {"unsaid": (0,)}], ids=str
+    "change", [{"activation": "swish"}, {"output_bias": True}, {"suppress_tokens": (0,)}], ids=str
 )
 def test_what_it_cannot_hold_is_refused(change, tokenizer, tmp_path):
     shape = {"hidden_size": 8, "inner_size": 8, "num_heads": 2, "max_length": 9}

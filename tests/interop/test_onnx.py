@@ -91,6 +91,6 @@ def test_marians_settings_are_computed_too(tokenizer):
 
 
 def test_tokens_that_are_never_said_are_refused(tokenizer, tmp_path):
-    with pytest.raises(UserError, match="tokens that are never generated"):
-        save_onnx(marian(tokenizer, unsaid=(0,)), tmp_path)
+    with pytest.raises(UserError, match=r"model\.suppress_tokens"):
+        save_onnx(marian(tokenizer, suppress_tokens=(0,)), tmp_path)
     assert not list(tmp_path.iterdir())

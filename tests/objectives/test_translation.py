@@ -57,7 +57,7 @@ def test_the_share_of_own_words_grows_over_its_steps(monkeypatch: pytest.MonkeyP
         return target
 
     monkeypatch.setattr(translation, "mix_in_own_words", mix)
-    its = objective(own_words=0.5, own_words_steps=10)
+    its = objective(scheduled_sampling=0.5, scheduled_sampling_steps=10)
     for step in (1, 5, 10, 30):
         list(its.turns(batch(), step))
     assert shares == [0.05, 0.25, 0.5, 0.5]
@@ -68,8 +68,8 @@ def test_the_share_of_own_words_grows_over_its_steps(monkeypatch: pytest.MonkeyP
     [
         ({"label_smoothing": 0.0}, ""),
         ({"label_smoothing": 0.3}, "label smoothing 0.3"),
-        ({"label_smoothing": 0.0, "own_words": 1.0}, "scheduled sampling"),
-        ({"own_words": 0.5}, "label smoothing 0.1, scheduled sampling"),
+        ({"label_smoothing": 0.0, "scheduled_sampling": 1.0}, "scheduled sampling"),
+        ({"scheduled_sampling": 0.5}, "label smoothing 0.1, scheduled sampling"),
     ],
 )
 def test_what_keeps_the_training_loss_from_being_validations_is_told(config, told) -> None:

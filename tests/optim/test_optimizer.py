@@ -82,7 +82,7 @@ UNLIKE_TORCH = {
     "averaged-momentum": OptimizerConfig(name="averaged-momentum"),
     "adam, not corrected": OptimizerConfig(bias_correction=False),
     "muon": OptimizerConfig(name="muon", weight_decay=0.1),
-    "adamw, written out": OptimizerConfig(name="adamw", weight_decay=0.1, written_out=True),
+    "adamw, written out": OptimizerConfig(name="adamw", weight_decay=0.1, readable=True),
 }
 
 

@@ -85,15 +85,15 @@ def test_step_is_torchs_multi_step_decay() -> None:
     assert [rate(step, **shape) for step in (150, 151)] == pytest.approx([0.1, 0.05])
 
 
-@pytest.mark.parametrize("rising", [0.3, 0.45])
-def test_one_cycle_is_torchs(rising: float) -> None:
+@pytest.mark.parametrize("warmup_fraction", [0.3, 0.45])
+def test_one_cycle_is_torchs(warmup_fraction: float) -> None:
     expected = torchs_rates(
         lambda it: torch.optim.lr_scheduler.OneCycleLR(
-            it, 0.4, total_steps=101, pct_start=rising, cycle_momentum=False
+            it, 0.4, total_steps=101, pct_start=warmup_fraction, cycle_momentum=False
         ),
         100,
     )
-    shape = {"name": "one-cycle", "rate": 0.4, "rising": rising, "max_steps": 101}
+    shape = {"name": "one-cycle", "rate": 0.4, "warmup_fraction": warmup_fraction, "max_steps": 101}
     assert [rate(step, **shape) for step in range(1, 101)] == pytest.approx(expected)
 
 

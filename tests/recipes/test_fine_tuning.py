@@ -193,7 +193,7 @@ def characters(tmp_path_factory):
     folder = tmp_path_factory.mktemp("characters")
     (folder / "text.txt").write_text("a man reads a book\n" * 20)
     shape = ["model.hidden_size=8", "model.num_heads=2", "model.num_layers=1"]
-    data = [f"data.text=['{folder / 'text.txt'}']", "data.apart=false"]
+    data = [f"data.text=['{folder / 'text.txt'}']", "data.separate_documents=false"]
     more = ["tokenizer.kind=characters", "batches.length=16", "trainer.max_steps=1", "threads=1"]
     return train("gpt", folder / "run", [*shape, *data, *more]).folder
 
@@ -204,7 +204,7 @@ def test_a_gpt_of_characters_goes_on_if_that_is_asked_for(characters, text, tmp_
     with pytest.raises(UserError, match=r"reads characters, not subwords: to go on with it set"):
         train("gpt", tmp_path / "run", settings)
     assert not (tmp_path / "run").exists()
-    asked = ["tokenizer.kind=characters", "data.apart=false"]
+    asked = ["tokenizer.kind=characters", "data.separate_documents=false"]
     train("gpt", tmp_path / "run", [*settings, *asked])
     (tmp_path / "text.txt").write_text("a book reads a man\n" * 20 + "Zebra\n")
     with pytest.raises(UserError, match=r"text\.txt:21: 'Z' \(U\+005A\) was never seen"):

@@ -51,7 +51,7 @@ class TextConfig:
     """Validation files; none: hold out the end of the text."""
     validation: Annotated[float, Field(gt=0, lt=1)] = 0.1
     """Fraction of the characters to hold out."""
-    apart: bool = False
+    separate_documents: bool = False
     """Separate documents (files) with an end-of-text token, and do not attend across documents;
     needs subwords.
     """
@@ -166,13 +166,13 @@ def encode_file(path: Path, tokenizer: TextTokenizer, folder: Path, beginning: i
 
 def document_beginning(config: TextConfig, tokenizer: TextTokenizer) -> int | None:
     """The token that each document begins with, if they are kept apart."""
-    if not config.apart:
+    if not config.separate_documents:
         return None
     end = None if isinstance(tokenizer, CharacterTokenizer) else tokenizer.end
     if end is None:
         raise UserError(
-            "data.apart: the vocabulary has no end-of-text token to separate documents with: use "
-            "tokenizer.kind=subwords, or leave it out"
+            "data.separate_documents: the vocabulary has no end-of-text token to separate "
+            "documents with: use tokenizer.kind=subwords, or leave it out"
         )
     return end
 

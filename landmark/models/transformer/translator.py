@@ -62,7 +62,7 @@ class TransformerConfig:
     """
     output_bias: bool = False
     """Add a bias to the output layer (Marian)."""
-    unsaid: tuple[Annotated[int, Field(ge=0)], ...] = ()
+    suppress_tokens: tuple[Annotated[int, Field(ge=0)], ...] = ()
     """Token ids that are never generated, such as padding."""
     max_length: Size = 1024
     """Maximum sequence length in tokens, of source and target each."""
@@ -201,8 +201,8 @@ class Translator(TranslationModel):
         for block, cache, memory in zip(self.blocks(), state.caches, state.memories, strict=True):
             x = block.step(x, cache, memory)
         logits = self.logits(self.decoder_norm(x))
-        if self.config.unsaid:
-            logits[:, list(self.config.unsaid)] = -torch.inf
+        if self.config.suppress_tokens:
+            logits[:, list(self.config.suppress_tokens)] = -torch.inf
         return logits
 
     @property

@@ -23,12 +23,12 @@ class AdaDelta(Method, torch.optim.Adadelta):
         eps: float = 1e-6,
         weight_decay: float = 0.0,
         *,
-        written_out: bool = False,
+        readable: bool = False,
         foreach: bool | None = None,
     ) -> None:
         settings: dict[str, Any] = {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay}
         params = checked("AdaDelta", params, settings)
-        self.written_out = written_out
+        self.readable = readable
         foreach = are_small(params) if foreach is None else foreach
         super().__init__(params, **settings, foreach=foreach)
 

@@ -24,13 +24,13 @@ class AdaGrad(Method, torch.optim.Adagrad):
         eps: float = 1e-10,
         weight_decay: float = 0.0,
         *,
-        written_out: bool = False,
+        readable: bool = False,
         fused: bool = True,
     ) -> None:
         settings: dict[str, Any] = {"lr": lr, "eps": eps, "weight_decay": weight_decay}
         params = checked("AdaGrad", params, settings)
-        self.written_out = written_out
-        super().__init__(params, **settings, fused=fused and not written_out)
+        self.readable = readable
+        super().__init__(params, **settings, fused=fused and not readable)
 
     def update(self, parameter: Tensor, gradient: Tensor, group: dict[str, Any]) -> None:
         self.count(parameter)  # of no use here, but torch's kernels keep it

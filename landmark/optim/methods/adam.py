@@ -20,7 +20,7 @@ class Adam(Method, torch.optim.Adam):
     show what that does; torch has no kernel for it.
     """
 
-    own: tuple[str, ...] = ("written_out", "bias_correction")
+    own: tuple[str, ...] = ("readable", "bias_correction")
 
     def __init__(
         self,
@@ -32,14 +32,14 @@ class Adam(Method, torch.optim.Adam):
         *,
         amsgrad: bool = False,
         bias_correction: bool = True,
-        written_out: bool = False,
+        readable: bool = False,
         fused: bool = True,
     ) -> None:
         settings: dict[str, Any] = {"lr": lr, "eps": eps, "weight_decay": weight_decay}
         params = checked(type(self).__name__, params, settings | {"betas": betas})
         self.bias_correction = bias_correction
-        self.written_out = written_out or not bias_correction
-        fused = fused and not self.written_out
+        self.readable = readable or not bias_correction
+        fused = fused and not self.readable
         super().__init__(params, betas=betas, **settings, amsgrad=amsgrad, fused=fused)
 
     def update(self, parameter: Tensor, gradient: Tensor, group: dict[str, Any]) -> None:
@@ -75,7 +75,7 @@ class AdamW(Adam, torch.optim.AdamW):
         *,
         amsgrad: bool = False,
         bias_correction: bool = True,
-        written_out: bool = False,
+        readable: bool = False,
         fused: bool = True,
     ) -> None:
         super().__init__(
@@ -86,7 +86,7 @@ class AdamW(Adam, torch.optim.AdamW):
             weight_decay,
             amsgrad=amsgrad,
             bias_correction=bias_correction,
-            written_out=written_out,
+            readable=readable,
             fused=fused,
         )
 
@@ -107,7 +107,7 @@ class AMSGrad(Adam):
         weight_decay: float = 0.0,
         *,
         bias_correction: bool = True,
-        written_out: bool = False,
+        readable: bool = False,
         fused: bool = True,
     ) -> None:
         super().__init__(
@@ -118,6 +118,6 @@ class AMSGrad(Adam):
             weight_decay,
             amsgrad=True,
             bias_correction=bias_correction,
-            written_out=written_out,
+            readable=readable,
             fused=fused,
         )

@@ -23,12 +23,12 @@ class AdaMax(Method, torch.optim.Adamax):
         eps: float = 1e-8,
         weight_decay: float = 0.0,
         *,
-        written_out: bool = False,
+        readable: bool = False,
         foreach: bool | None = None,
     ) -> None:
         settings: dict[str, Any] = {"lr": lr, "eps": eps, "weight_decay": weight_decay}
         params = checked("AdaMax", params, settings | {"betas": betas})
-        self.written_out = written_out
+        self.readable = readable
         foreach = are_small(params) if foreach is None else foreach
         super().__init__(params, betas=betas, **settings, foreach=foreach)
 

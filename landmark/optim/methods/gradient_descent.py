@@ -26,7 +26,7 @@ class GradientDescent(Method, torch.optim.SGD):
     """θ ← θ - αg, or along a velocity that remembers earlier gradients."""
 
     takes_sparse_gradients = True
-    own = ("written_out", "averaged")
+    own = ("readable", "averaged")
 
     def __init__(
         self,
@@ -37,15 +37,15 @@ class GradientDescent(Method, torch.optim.SGD):
         *,
         nesterov: bool = False,
         averaged: bool = False,
-        written_out: bool = False,
+        readable: bool = False,
         fused: bool = True,
     ) -> None:
         settings: dict[str, Any] = {"lr": lr, "momentum": momentum, "weight_decay": weight_decay}
         params = checked("GradientDescent", params, settings)
         if nesterov and (averaged or not momentum):
             raise UserError("GradientDescent: nesterov needs a momentum that is not averaged")
-        self.written_out, self.averaged = written_out, averaged
-        super().__init__(params, **settings, nesterov=nesterov, fused=fused and not written_out)
+        self.readable, self.averaged = readable, averaged
+        super().__init__(params, **settings, nesterov=nesterov, fused=fused and not readable)
 
     def update(self, parameter: Tensor, gradient: Tensor, group: dict[str, Any]) -> None:
         alpha, beta = group["lr"], group["momentum"]

@@ -1,7 +1,7 @@
 """What the optimizers share: checked settings, parameter groups, the loop of one step.
 
 A method is a class of ours above torch's own of the same kind, so whatever takes a torch optimiser
-takes it (schedulers, clipping, saved states). `written_out=True` steps through the lines of its
+takes it (schedulers, clipping, saved states). `readable=True` steps through the lines of its
 `update`; otherwise torch's kernels step, and tests hold the two equal. The names of settings and
 of what is remembered are torch's, so that states go from one to the other.
 """
@@ -27,14 +27,14 @@ SMALL = 2**15
 class Method(torch.optim.Optimizer):
     """Base class of the optimizers; listed before torch's class of the same kind."""
 
-    written_out: bool
+    readable: bool
     takes_sparse_gradients = False
     evaluates_again = False
     """Whether `step` calls its closure for the loss and gradient at other weights.
 
     Its first call gives those at the weights as they are, and costs nothing.
     """
-    own: tuple[str, ...] = ("written_out",)
+    own: tuple[str, ...] = ("readable",)
     """Attributes beyond torch's that a copied or pickled optimiser keeps."""
 
     def update(self, parameter: Tensor, gradient: Tensor, group: dict[str, Any]) -> None:
@@ -47,7 +47,7 @@ class Method(torch.optim.Optimizer):
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
-        if self._has_sparse_gradients() or self.written_out:  # the first refuses, too
+        if self._has_sparse_gradients() or self.readable:  # the first refuses, too
             self._step_written_out()
         else:
             self.step_with_kernels()

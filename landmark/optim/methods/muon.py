@@ -43,7 +43,7 @@ class Muon(AdamW):
         *,
         momentum: float = 0.95,
         bias_correction: bool = True,
-        written_out: bool = False,
+        readable: bool = False,
         fused: bool = True,
     ) -> None:
         self.momentum = momentum
@@ -54,7 +54,7 @@ class Muon(AdamW):
             eps,
             weight_decay,
             bias_correction=bias_correction,
-            written_out=written_out,
+            readable=readable,
             fused=fused,
         )
         # Fused AdamW would itself leave out a step whose gradients overflowed; ours would not.

@@ -26,7 +26,7 @@ class RMSProp(Method, torch.optim.RMSprop):
         *,
         momentum: float = 0.0,
         centered: bool = False,
-        written_out: bool = False,
+        readable: bool = False,
         foreach: bool | None = None,
     ) -> None:
         settings: dict[str, Any] = {
@@ -36,7 +36,7 @@ class RMSProp(Method, torch.optim.RMSprop):
             "weight_decay": weight_decay,
         }
         params = checked("RMSProp", params, settings | {"momentum": momentum})
-        self.written_out = written_out
+        self.readable = readable
         foreach = are_small(params) if foreach is None else foreach
         settings |= {"momentum": momentum, "centered": centered, "foreach": foreach}
         super().__init__(params, **settings)

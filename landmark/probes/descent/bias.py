@@ -87,7 +87,7 @@ def _train(
     """One training for each rate, all at once: a copy of the network each, a rate for each copy."""
     copies, chance = len(rates), torch.Generator().manual_seed(derive_seed(seed, "bias"))
     parameters = _weights(pixels.shape[1], copies, chance)
-    optimizer = Adam(parameters, betas=(BETA1, beta2), bias_correction=corrected, written_out=True)
+    optimizer = Adam(parameters, betas=(BETA1, beta2), bias_correction=corrected, readable=True)
     optimizer.param_groups[0]["lr"] = torch.tensor(rates)[:, None, None]
     losses = []
     for _ in range(steps):

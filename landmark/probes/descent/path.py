@@ -91,7 +91,7 @@ def walk(surface: Surface, method: str, rates: Sequence[float], steps: int) -> l
     if not rates or not all(0 < rate < math.inf for rate in rates):
         raise UserError("rates are positive numbers: give at least one")
     points = nn.Parameter(torch.tensor([surface.start] * len(rates), dtype=torch.float64))
-    optimizer = METHODS[method]([points], written_out=True)
+    optimizer = METHODS[method]([points], readable=True)
     optimizer.param_groups[0]["lr"] = torch.tensor(rates, dtype=torch.float64)[:, None]
     places, heights = [], []
     for step in range(steps + 1):

@@ -57,7 +57,7 @@ def _read(folder: Path, config: dict[str, Any], weights: Weights) -> Imported:
             "behind, which only pad it, are left out",
         )
     run = LanguageModelRun(
-        data=TextConfig(corpus="files", apart=tokenizer.end is not None),
+        data=TextConfig(corpus="files", separate_documents=tokenizer.end is not None),
         tokenizer=TextTokenizerConfig(kind="subwords"),
         model=shape,
         batches=StreamConfig(streams=8, length=min(256, shape.max_length)),

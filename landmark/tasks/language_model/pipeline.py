@@ -339,7 +339,9 @@ class GenerationPipeline:
 
     def _beginning(self) -> list[int]:
         """What is read where there is nothing to read."""
-        begins_with_end = self.config.data.apart or isinstance(self.tokenizer, ForeignSubwords)
+        begins_with_end = self.config.data.separate_documents or isinstance(
+            self.tokenizer, ForeignSubwords
+        )
         if self.end is not None and begins_with_end:
             return [self.end]
         return self.tokenizer.encode([self._newline()])[0] or [0]

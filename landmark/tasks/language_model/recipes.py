@@ -160,7 +160,7 @@ def _subword_gpt(max_length: int, dropout: float) -> GPTConfig:
 )
 def gpt_stdlib() -> LanguageModelRun:
     return _small(
-        TextConfig(corpus="stdlib", apart=True, validation=0.05),
+        TextConfig(corpus="stdlib", separate_documents=True, validation=0.05),
         TextTokenizerConfig(kind="subwords", vocab_size=8000),
         _subword_gpt(256, dropout=0.0),
         StreamConfig(streams=8, length=256, valid_streams=8),
@@ -178,7 +178,7 @@ def gpt_stdlib() -> LanguageModelRun:
 )
 def gpt_reading() -> LanguageModelRun:
     return _small(
-        TextConfig(corpus="reading", apart=True, validation=0.05),
+        TextConfig(corpus="reading", separate_documents=True, validation=0.05),
         TextTokenizerConfig(kind="subwords", vocab_size=8000),
         _subword_gpt(128, dropout=0.1),
         StreamConfig(streams=16, length=128, valid_streams=16),
@@ -190,7 +190,7 @@ def gpt_reading() -> LanguageModelRun:
 @recipe("gpt", system="gpt2", summary="your own text (--text), a small GPT on subwords")
 def gpt() -> LanguageModelRun:
     run = _small(
-        TextConfig(corpus="files", apart=True),
+        TextConfig(corpus="files", separate_documents=True),
         TextTokenizerConfig(kind="subwords", vocab_size=8000),
         _subword_gpt(256, dropout=0.1),
         StreamConfig(streams=8, length=256, valid_streams=8),
@@ -316,7 +316,7 @@ def rnn_shakespeare() -> LanguageModelRun:
 )
 def lstm_reading() -> LanguageModelRun:
     return LanguageModelRun(
-        data=TextConfig(corpus="reading", apart=True, validation=0.05),
+        data=TextConfig(corpus="reading", separate_documents=True, validation=0.05),
         tokenizer=TextTokenizerConfig(kind="subwords", vocab_size=8000),
         model=RecurrentLanguageModelConfig(
             embedding_size=384, hidden_size=384, num_layers=2, dropout=0.1, tied=True

@@ -98,7 +98,9 @@ def _adopt(config: LanguageModelRun, origin: Origin, report: Report) -> Language
     tokenizer = load_tokenizer(origin.tokenizer_file)
     kind = "characters" if isinstance(tokenizer, CharacterTokenizer) else "subwords"
     if kind != wanted:
-        needed = f"tokenizer.kind={kind}" + " data.apart=false" * (kind == "characters")
+        needed = f"tokenizer.kind={kind}" + " data.separate_documents=false" * (
+            kind == "characters"
+        )
         raise UserError(
             f"{config.init_from}: reads {kind}, not {wanted}: to go on with it set {needed}"
         )

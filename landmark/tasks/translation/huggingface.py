@@ -69,7 +69,7 @@ def _read(folder: Path, config: dict[str, Any], weights: Weights) -> Imported:
                 f"but it has {own}"
             )
     habits = {**config, **read_optional_json(folder / GENERATION)}
-    unsaid = tuple(row[0] for row in habits.get("bad_words_ids") or () if len(row) == 1)
+    suppress_tokens = tuple(row[0] for row in habits.get("bad_words_ids") or () if len(row) == 1)
     names = read_optional_json(folder / SETTINGS)
     run = TranslationRun(
         data=ParallelTextConfig(
@@ -77,7 +77,7 @@ def _read(folder: Path, config: dict[str, Any], weights: Weights) -> Imported:
             source_language=names.get("source_lang") or _UNKNOWN_LANGUAGE,
             target_languages=(names.get("target_lang") or _UNKNOWN_LANGUAGE,),
         ),
-        model=dataclasses.replace(shape, unsaid=unsaid),
+        model=dataclasses.replace(shape, suppress_tokens=suppress_tokens),
         search=SearchConfig(beam=habits.get("num_beams") or 1, length_penalty=1.0),
     )
     return Imported(run, state, tokenizer.to_text())
@@ -121,7 +121,7 @@ def _fill(
             **{key: settings[key] for key in habits},
             "num_beams": config.search.beam,
             "max_length": shape.max_length,
-            "bad_words_ids": [[number] for number in shape.unsaid] or None,
+            "bad_words_ids": [[number] for number in shape.suppress_tokens] or None,
         },
     )
     write_translation_tokenizer(partial, tokenizer, shape.max_length, config.data.languages)

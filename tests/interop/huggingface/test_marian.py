@@ -87,12 +87,12 @@ def test_an_imported_model_says_the_same_greedily(folder, run):
 def test_padding_would_be_said_if_it_were_not_kept_unsaid(run):
     pipeline = load(run)
     padding = pipeline.tokenizer.begin
-    assert pipeline.config.model.unsaid == (padding,)
+    assert pipeline.config.model.suppress_tokens == (padding,)
     with torch.no_grad():
         pipeline.model.output.bias[padding] = 100.0
     (muted,) = pipeline.translate(["A dog."], beam=2)
     assert padding not in muted.tokens
-    pipeline.model.config = dataclasses.replace(pipeline.model.config, unsaid=())
+    pipeline.model.config = dataclasses.replace(pipeline.model.config, suppress_tokens=())
     (loud,) = pipeline.translate(["A dog."], beam=2)
     assert set(loud.tokens) == {padding}
 

@@ -350,7 +350,10 @@ def test_cached_steps_equal_the_forward_pass(norm: str, positions: str, beams: i
 
 @torch.no_grad()
 def test_what_is_unsaid_is_never_chosen_and_changes_nothing_else() -> None:
-    model, muted = (translator(output_bias=True, unsaid=unsaid).eval() for unsaid in ((), (0, 7)))
+    model, muted = (
+        translator(output_bias=True, suppress_tokens=suppress_tokens).eval()
+        for suppress_tokens in ((), (0, 7))
+    )
     tokens = torch.tensor([1, 1, 1])
     logits, without = (m.step(tokens, m.start(*packed(SOURCE), 1, 5)) for m in (model, muted))
     assert (without[:, [0, 7]] == -torch.inf).all()

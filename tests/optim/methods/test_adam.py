@@ -6,7 +6,7 @@ import torch
 from landmark.optim.methods.adam import Adam, AdamW, AMSGrad
 from landmark.optim.methods.adamax import AdaMax
 
-WAYS = {"written out": {"written_out": True}, "kernels": {}}
+WAYS = {"written out": {"readable": True}, "kernels": {}}
 SCALES = [1e-6, 1e-3, 1.0, 1e3, 1e6]
 
 

@@ -41,7 +41,7 @@ PAIRS: dict[str, tuple[Callable[..., Any], Callable[..., Any], dict[str, Any]]] 
     "amsgrad": (AMSGrad, torch.optim.Adam, {"lr": 0.01}),
     "adamax": (AdaMax, torch.optim.Adamax, {"lr": 0.01, "betas": (0.8, 0.99)}),
 }
-WAYS = {"written out": {"written_out": True}, "kernels": {}}
+WAYS = {"written out": {"readable": True}, "kernels": {}}
 
 
 def ours(name: str, way: str) -> Callable[[Any], torch.optim.Optimizer]:
@@ -135,7 +135,7 @@ def test_a_copied_optimiser_walks_on_in_the_same_way(name: str, way: str) -> Non
         its.zero_grad()
         module(torch.ones(4, 3)).square().sum().backward()
         its.step()
-    assert twin.written_out == optimizer.written_out == (way == "written out")
+    assert twin.readable == optimizer.readable == (way == "written out")
     assert torch.equal(layer.weight, twin_layer.weight)
 
 

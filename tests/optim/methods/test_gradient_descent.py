@@ -10,7 +10,7 @@ from landmark.optim.methods.adam import Adam
 from landmark.optim.methods.gradient_descent import GradientDescent, descend
 from tests.optim.methods.problem import STEPS, TOLERANCES, LeastSquares
 
-WAYS = {"written out": {"written_out": True}, "kernels": {}}
+WAYS = {"written out": {"readable": True}, "kernels": {}}
 DTYPES = {"float64": torch.float64, "float32": torch.float32}
 
 
@@ -71,7 +71,7 @@ def test_a_parameter_whose_first_gradient_comes_late_begins_with_no_velocity(nes
     ends = []
     for build, own in (
         (GradientDescent, {}),
-        (GradientDescent, {"written_out": True}),
+        (GradientDescent, {"readable": True}),
         (torch.optim.SGD, {"foreach": False, "fused": False}),
     ):
         problem = LeastSquares(torch.float64)

@@ -17,7 +17,7 @@ from landmark.optim.methods.gradient_descent import GradientDescent
 from landmark.optim.methods.rmsprop import RMSProp
 
 ALL = [GradientDescent, AdaGrad, RMSProp, AdaDelta, Adam, AdamW, AMSGrad, AdaMax]
-WAYS = {"written out": {"written_out": True}, "kernels": {}}
+WAYS = {"written out": {"readable": True}, "kernels": {}}
 
 # Sparse gradients
 
@@ -145,7 +145,7 @@ def test_hooks_run_once_and_a_closure_gives_the_loss(method, way):
 def test_ours_are_torchs_classes():
     for method in ALL:
         assert issubclass(method, torch.optim.Optimizer)
-        assert "written_out" in repr(method.own)
+        assert "readable" in repr(method.own)
 
 
 # Mistakes

@@ -53,10 +53,10 @@ def test_singular_values_of_a_hundredth_and_more_come_near_one():
     assert raised.max() < 1.3
 
 
-@pytest.mark.parametrize("written_out", [False, True])
-def test_nothing_moves_without_a_gradient(written_out):
+@pytest.mark.parametrize("readable", [False, True])
+def test_nothing_moves_without_a_gradient(readable):
     (still, missing), before = matrices((4, 6), (4, 6)), matrices((4, 6), (4, 6))
-    optimizer = Muon([still, missing], weight_decay=0.0, written_out=written_out)
+    optimizer = Muon([still, missing], weight_decay=0.0, readable=readable)
     still.grad = torch.zeros(4, 6)
     optimizer.step()
     assert torch.equal(still, before[0])
@@ -64,14 +64,14 @@ def test_nothing_moves_without_a_gradient(written_out):
     assert missing not in optimizer.state
 
 
-@pytest.mark.parametrize("written_out", [False, True])
-def test_steps_equal_torchs(monkeypatch, written_out):
+@pytest.mark.parametrize("readable", [False, True])
+def test_steps_equal_torchs(monkeypatch, readable):
     """But for its half precision."""
     monkeypatch.setattr(torch.Tensor, "bfloat16", torch.Tensor.clone)
     shapes = [(8, 8), (6, 12), (8, 8), (12, 6)]
     mine, its, start = matrices(*shapes), matrices(*shapes), matrices(*shapes)
     settings = {"lr": 0.01, "weight_decay": 0.1, "momentum": 0.9}
-    ours = Muon(mine, **settings, written_out=written_out)
+    ours = Muon(mine, **settings, readable=readable)
     theirs = torch.optim.Muon(its, **settings, adjust_lr_fn="match_rms_adamw")
     descend(ours, mine, 50)
     descend(theirs, its, 50)
@@ -82,11 +82,11 @@ def test_steps_equal_torchs(monkeypatch, written_out):
         torch.testing.assert_close(*memories, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("written_out", [False, True])
-def test_a_weight_of_three_matrices_steps_as_three_weights(written_out):
+@pytest.mark.parametrize("readable", [False, True])
+def test_a_weight_of_three_matrices_steps_as_three_weights(readable):
     (whole,) = matrices((24, 8))
     apart = [nn.Parameter(part.detach().clone()) for part in whole.chunk(3)]
-    together = Muon([{"params": [whole], "parts": 3}], written_out=written_out)
+    together = Muon([{"params": [whole], "parts": 3}], readable=readable)
     single = Muon(apart)
     for step in range(5):
         whole.grad = torch.randn(24, 8, generator=torch.Generator().manual_seed(step))
@@ -97,11 +97,11 @@ def test_a_weight_of_three_matrices_steps_as_three_weights(written_out):
     torch.testing.assert_close(whole, torch.cat(apart))
 
 
-@pytest.mark.parametrize("written_out", [False, True])
-def test_the_rest_is_adamws(written_out):
+@pytest.mark.parametrize("readable", [False, True])
+def test_the_rest_is_adamws(readable):
     (matrix, bias), (_, its_bias) = matrices((4, 4), (4,)), matrices((4, 4), (4,))
     groups = [{"params": [matrix]}, {"params": [bias], "parts": 0}]
-    optimizer = Muon(groups, lr=0.01, written_out=written_out)
+    optimizer = Muon(groups, lr=0.01, readable=readable)
     reference = torch.optim.AdamW([its_bias], lr=0.01)
     for step in range(20):
         random = torch.Generator().manual_seed(step)

@@ -23,7 +23,7 @@ COMMON = [
 GPT = ["model.hidden_size=16", "model.num_heads=2", "model.num_layers=2", "model.max_length=32"]
 KINDS = {
     "lstm": ("language-model", ["model.embedding_size=8", "model.hidden_size=12"]),
-    "characters": ("gpt", [*GPT, "tokenizer.kind=characters", "data.apart=false"]),
+    "characters": ("gpt", [*GPT, "tokenizer.kind=characters", "data.separate_documents=false"]),
     "subwords": ("gpt", [*GPT, "tokenizer.vocab_size=280"]),
 }
 

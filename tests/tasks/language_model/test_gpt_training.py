@@ -116,7 +116,9 @@ def test_no_token_sees_another_document(whole):
 
 
 def test_joined_documents_are_one_text(settings, tmp_path):
-    run = train("gpt", tmp_path / "run", [*settings, "data.apart=false", "trainer.max_steps=2"])
+    run = train(
+        "gpt", tmp_path / "run", [*settings, "data.separate_documents=false", "trainer.max_steps=2"]
+    )
     store = TokenStore(run.folder / "data" / "train")
     text = RunningText(store)
     assert load_tokenizer(run.folder / "tokenizer.json").end not in text.read(0, len(text))
@@ -125,7 +127,10 @@ def test_joined_documents_are_one_text(settings, tmp_path):
 @pytest.mark.parametrize(
     ("override", "said"),
     [
-        ("tokenizer.kind=characters", "data.apart: the vocabulary has no end-of-text token"),
+        (
+            "tokenizer.kind=characters",
+            "data.separate_documents: the vocabulary has no end-of-text token",
+        ),
         ("batches.length=64", "batches.length 64 is more than the context, model.max_length 32"),
         ("model.num_heads=3", "num_heads 3 does not divide hidden_size 16"),
         ("model.cell=lstm", "model.cell"),
@@ -161,4 +166,4 @@ def test_the_standard_library_is_there_without_a_download():
     assert files != sorted(files)
     config = resolve("gpt-stdlib")
     assert config.data.corpus == "stdlib"
-    assert config.data.apart
+    assert config.data.separate_documents

@@ -41,7 +41,7 @@ def train_gpt(folder, text, *settings):
 def gpt_run(request, tmp_path_factory, text):
     norm = "pre" if request.param == "subwords" else "post"
     kind = [f"tokenizer.kind={request.param}", "tokenizer.vocab_size=300", f"model.norm={norm}"]
-    kind.append(f"data.apart={'true' if request.param == 'subwords' else 'false'}")
+    kind.append(f"data.separate_documents={'true' if request.param == 'subwords' else 'false'}")
     return train_gpt(tmp_path_factory.mktemp("runs") / request.param, text, *kind)
 
 

@@ -33,7 +33,7 @@ SUBWORDS = ["tokenizer.kind=subwords", "tokenizer.vocab_size=280"]
 KINDS = {
     "characters": ("language-model", [*RECURRENT, *CHARACTERS]),
     "subwords": ("language-model", [*RECURRENT, *SUBWORDS]),
-    "gpt-characters": ("gpt", [*GPT, *CHARACTERS, "data.apart=false"]),
+    "gpt-characters": ("gpt", [*GPT, *CHARACTERS, "data.separate_documents=false"]),
     "gpt-subwords": ("gpt", [*GPT, *SUBWORDS]),
 }
 PROMPTS = ["9", "10 grüne Flaschen ", "", "99 gr"]
@@ -157,7 +157,7 @@ def test_one_candidate_is_no_choice_and_heat_makes_one(characters):
 def test_without_a_prompt_a_new_line_or_a_new_text_begins(pipeline):
     (written,) = pipeline.generate("", 20, sampling=None)
     said = pipeline.tokenizer.encode(["\n"])[0]
-    if pipeline.config.data.apart:
+    if pipeline.config.data.separate_documents:
         said = [pipeline.tokenizer.end]
     for token in written.tokens:
         assert token == int(log_probabilities(pipeline, said)[-1].argmax())

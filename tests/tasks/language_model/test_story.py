@@ -14,7 +14,7 @@ TEXT = "".join(f"{n} green bottles hanging on the wall,\n" for n in range(99, 9,
 CONTEXT, LENGTH = 40, 12
 SMALL = [
     "model.hidden_size=16", "model.num_heads=2", "model.num_layers=1",
-    f"model.max_length={CONTEXT}", "tokenizer.kind=characters", "data.apart=false",
+    f"model.max_length={CONTEXT}", "tokenizer.kind=characters", "data.separate_documents=false",
     "batches.streams=4", "batches.length=16", "trainer.max_steps=4", "trainer.validate_every=4",
     "trainer.checkpoint_every=4", "schedule.warmup_steps=1", "threads=1", "data.corpus=files",
 ]  # fmt: skip

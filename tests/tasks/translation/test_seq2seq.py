@@ -76,7 +76,7 @@ def test_every_score_trains(tmp_path, settings, score):
 
 
 def test_scheduled_sampling_and_resuming_give_the_unbroken_run(tmp_path, settings):
-    wanted = [*settings, "objective.own_words=0.5", "objective.own_words_steps=6"]
+    wanted = [*settings, "objective.scheduled_sampling=0.5", "objective.scheduled_sampling_steps=6"]
     whole = train("seq2seq-embedded", tmp_path / "whole", wanted)
     plain = train("seq2seq-embedded", tmp_path / "plain", settings)
 
