@@ -216,7 +216,7 @@ def resnet20_cifar() -> ImageClassificationRun:
 
 @recipe("nin-cifar", system="nin", summary="Network in Network on a quarter of CIFAR-10")
 def nin_cifar() -> ImageClassificationRun:
-    return _cifar(NINConfig(classes=10), _descent(), _divided(0.02), epochs=8, clip_norm=5.0)
+    return _cifar(NINConfig(classes=10), _adam(5e-4), _divided(1e-3), epochs=8, clip_norm=5.0)
 
 
 @recipe(
