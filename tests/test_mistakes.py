@@ -174,7 +174,19 @@ RUNS = {
         "import timm none.safetensors --run new", "none.safetensors: damaged"),
     "a folder without a model": ("import hf photos --run new", "photos: has no config.json"),
 }  # fmt: skip
-TABLE = NAMES_AND_PATHS | SETTINGS | DATA | RUNS
+LIMITS = {
+    "a beam without end": ("translate mt hello --beam 1000000", "--beam.*or equal to 1024"),
+    "a list without end": ("translate mt hello --n-best 1000000", "--n-best.*equal to 1024"),
+    "samples without end": ("generate lm a --samples 1000000000", "--samples.*equal to 100000"),
+    "a text without end": ("generate lm a --length 1000000000", "--length.*equal to 1000000"),
+    "a temperature near zero": ("generate lm a --temperature 1e-300", "at least 0.01, or 0 for"),
+    "threads without end": ("evaluate lm --threads 1000000", "--threads.*equal to 1024"),
+    "a setting of threads": (f"train gpt --text my.txt {STEPS} threads=1000000", "equal to 1024"),
+    "workers without end": (
+        f"train gpt --text my.txt {STEPS} batches.workers=100000", "batches.workers.*equal to 256"),
+    "resamples without end": ("evaluate mt --bootstrap 1000000000", "--bootstrap.*to 100000"),
+}  # fmt: skip
+TABLE = NAMES_AND_PATHS | SETTINGS | DATA | RUNS | LIMITS
 
 
 @pytest.fixture(scope="module")

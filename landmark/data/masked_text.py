@@ -14,6 +14,7 @@ import torch
 from numpy.typing import NDArray
 from pydantic import Field
 
+from landmark.core import limits
 from landmark.core.configuration import settings
 from landmark.core.runtime import derive_seed
 from landmark.data.batch import MaskedBatch
@@ -42,13 +43,13 @@ class MaskedTokenConfig:
 class MaskedBatchConfig:
     """Batches of samples."""
 
-    tokens: Annotated[int, Field(ge=1)] = 4096
+    tokens: Annotated[int, Field(ge=1, le=limits.TOKENS)] = 4096
     """Maximum number of tokens per batch."""
     pool: Annotated[int, Field(ge=1)] = 50
     """Number of batches of shuffled samples to sort by length together (less padding)."""
     short: Annotated[float, Field(ge=0, le=1)] = 0.1
     """Fraction of samples that are shorter than the model's maximum length."""
-    workers: Annotated[int, Field(ge=0)] = 0
+    workers: Annotated[int, Field(ge=0, le=limits.WORKERS)] = 0
     """Number of worker processes that load batches; 0: load in the main process."""
 
 

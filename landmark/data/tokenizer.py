@@ -15,9 +15,11 @@ from typing import Annotated, Literal
 from pydantic import Field
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
+from landmark.core import limits
 from landmark.core.configuration import settings
 from landmark.core.errors import UserError
 from landmark.core.storage import write_durably
+from landmark.data.subword_training import cut_long_words, train_subwords
 from landmark.data.translation.text_form import FormName
 
 PADDING, BEGIN, END, UNKNOWN = "<pad>", "<s>", "</s>", "<unk>"
@@ -33,7 +35,7 @@ class TokenizerConfig:
     kind: Literal["bpe", "sentencepiece"] = "bpe"
     """Byte-level BPE, which loses nothing; or a unigram model of SentencePiece, which folds spaces
     and signs that look alike."""
-    vocab_size: Annotated[int, Field(ge=260)] = 8000
+    vocab_size: Annotated[int, Field(ge=260, le=limits.VOCABULARY)] = 8000
     """Maximum vocabulary size (of each side, if separate); a small corpus may give fewer."""
     separate: bool = False
     """Train a vocabulary for each side; false: one shared vocabulary."""
@@ -77,7 +79,7 @@ class SubwordTokenizer:
             initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
             show_progress=False,
         )
-        backend.train_from_iterator((f" {line}" for line in lines), trainer)
+        train_subwords(backend, (f" {line}" for line in cut_long_words(lines)), trainer)
         return cls(backend)
 
     def extended(self, lines: Iterable[str], count: int) -> "SubwordTokenizer":
@@ -95,7 +97,7 @@ class SubwordTokenizer:
     def _piece_counts(self, lines: Iterable[str]) -> dict[tuple[str, ...], int]:
         """How often each word occurs, as the tokens it is cut into now."""
         counts: Counter[str] = Counter()
-        for line in lines:
+        for line in cut_long_words(lines):
             counts.update(p for p, _ in self.backend.pre_tokenizer.pre_tokenize_str(f" {line}"))
         cut = self.backend.model.tokenize
         return {tuple(t.value for t in cut(piece)): count for piece, count in counts.items()}

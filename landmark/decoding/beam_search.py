@@ -10,6 +10,7 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
+from landmark.core import limits
 from landmark.core.configuration import settings
 from landmark.decoding.blocking import Blocking
 from landmark.decoding.extension import Extensions, keep_in_place, likeliest
@@ -21,13 +22,13 @@ from landmark.decoding.speaker import Hypothesis, Speaker, SpeakerState, penaliz
 class SearchConfig:
     """How outputs are searched."""
 
-    beam: Annotated[int, Field(ge=1)] = 4
+    beam: Annotated[int, Field(ge=1, le=limits.BEAM)] = 4
     """Beam size; 1 is greedy search."""
     length_penalty: Annotated[float, Field(ge=0)] = 0.6
     """Exponent of the length penalty: 0 prefers short outputs, larger values longer ones."""
-    max_ratio: Annotated[float, Field(gt=0)] = 2.0
+    max_ratio: Annotated[float, Field(gt=0, le=1000)] = 2.0
     """Maximum output length as a multiple of the input length …"""
-    max_extra: Annotated[int, Field(ge=1)] = 20
+    max_extra: Annotated[int, Field(ge=1, le=limits.LENGTH)] = 20
     """… plus this many tokens."""
 
     def max_length(self, input_length: int) -> int:

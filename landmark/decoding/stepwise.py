@@ -7,6 +7,7 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
+from landmark.core import limits
 from landmark.core.configuration import settings
 from landmark.decoding.blocking import Blocking
 from landmark.decoding.extension import keep_in_place
@@ -21,7 +22,7 @@ Chooser = Callable[[Tensor, Tensor, int], Tensor]
 class SamplingConfig:
     """How to draw the next token."""
 
-    temperature: Annotated[float, Field(gt=0)] = 1.0
+    temperature: Annotated[float, Field(ge=limits.COLDEST, le=limits.HOTTEST)] = 1.0
     """Sampling temperature: below 1 sharpens the distribution, above 1 flattens it."""
     top_k: Annotated[int, Field(ge=1)] | None = None
     """Sample from the k most probable tokens only."""

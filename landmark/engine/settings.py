@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
+from landmark.core import limits
 from landmark.core.configuration import settings
 from landmark.core.errors import UserError
 from landmark.core.runtime import Precision
@@ -19,7 +20,7 @@ class TrainerConfig:
     """Maximum number of training steps (updates)."""
     epochs: Annotated[float, Field(gt=0)] | None = None
     """Number of epochs; training ends earlier if max_steps is reached. null: max_steps alone."""
-    accumulate: Annotated[int, Field(ge=1)] = 1
+    accumulate: Annotated[int, Field(ge=1, le=limits.BATCH)] = 1
     """Gradient accumulation steps: split each batch into this many parts to save memory. Only
     dropout draws differently.
     """

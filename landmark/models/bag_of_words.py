@@ -12,6 +12,7 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
 
+from landmark.core import limits
 from landmark.core.configuration import settings
 
 
@@ -19,7 +20,7 @@ from landmark.core.configuration import settings
 class BagOfWordsConfig:
     """Configuration of the logistic regression."""
 
-    vocab_size: Annotated[int, Field(ge=1)] = 10_000
+    vocab_size: Annotated[int, Field(ge=1, le=limits.VOCABULARY)] = 10_000
     """Vocabulary size: the most frequent words."""
     classes: Annotated[int, Field(ge=2)] = 2
     """Number of classes."""

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
+from landmark.core import limits
 from landmark.core.configuration import fingerprint, settings
 from landmark.core.errors import UserError
 from landmark.core.registry import nearest
@@ -57,7 +58,7 @@ class ImageDataConfig:
     """For corpus=files: a folder (or .zip, .tar) with one subfolder per class, or train/, valid/
     and test/ of that form.
     """
-    size: Annotated[int, Field(ge=1)] | None = None
+    size: Annotated[int, Field(ge=1, le=limits.PIXELS)] | None = None
     """Resize images to this many pixels when they are read; null: keep their size."""
     fit: Fit = "crop"
     """How to make images square: crop (shorter side to `size`, then centre crop), pad (longer side

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 from torch import Tensor
 
+from landmark.core import limits
 from landmark.core.configuration import settings
 from landmark.core.errors import UserError
 from landmark.data.batch import ImageBatch
@@ -27,9 +28,9 @@ from landmark.data.ordering import Plan, balanced_order, even_batches
 class ImageBatchConfig:
     """Batches of images."""
 
-    size: Annotated[int, Field(ge=1)] = 128
+    size: Annotated[int, Field(ge=1, le=limits.BATCH)] = 128
     """Batch size in images."""
-    workers: Annotated[int, Field(ge=0)] = 0
+    workers: Annotated[int, Field(ge=0, le=limits.WORKERS)] = 0
     """Number of worker processes that load batches; 0: load in the main process."""
     balanced: bool = False
     """Balanced sampling: draw every class equally often, repeating the images of rare classes."""

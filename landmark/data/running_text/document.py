@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from landmark.core import limits
 from landmark.core.configuration import fingerprint, settings
 from landmark.core.errors import UserError
 from landmark.data.foreign.byte_pairs import VOCABULARY, load_gpt2_vocabulary
@@ -73,7 +74,7 @@ class TextTokenizerConfig:
     """characters: one token per character of the text; subwords: byte-level BPE learnt from it,
     which can encode any text.
     """
-    vocab_size: Annotated[int, Field(ge=260)] = 8000
+    vocab_size: Annotated[int, Field(ge=260, le=limits.VOCABULARY)] = 8000
     """Maximum vocabulary size (subwords only)."""
     file: str | None = None
     """Use this tokenizer instead of training one: a tokenizer.json of either kind, or GPT-2's

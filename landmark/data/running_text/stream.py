@@ -14,6 +14,7 @@ import torch
 from numpy.typing import NDArray
 from pydantic import Field
 
+from landmark.core import limits
 from landmark.core.configuration import settings
 from landmark.data.batch import TextBatch
 from landmark.data.ordering import generator
@@ -27,17 +28,17 @@ _FEWEST_CHUNKS = 8  # of a stream
 class StreamConfig:
     """Batches of running text."""
 
-    streams: Annotated[int, Field(ge=1)] = 64
+    streams: Annotated[int, Field(ge=1, le=limits.BATCH)] = 64
     """Batch size: streams read in parallel (recurrent) or windows (GPT). A short text has fewer
     streams.
     """
     length: Annotated[int, Field(ge=1)] = 64
     """Tokens per stream or window in a batch: the length of truncated backpropagation."""
-    valid_streams: Annotated[int, Field(ge=1)] = 8
+    valid_streams: Annotated[int, Field(ge=1, le=limits.BATCH)] = 8
     """Validation batch size: streams or windows. Fewer streams lose less context at their
     beginnings.
     """
-    workers: Annotated[int, Field(ge=0)] = 0
+    workers: Annotated[int, Field(ge=0, le=limits.WORKERS)] = 0
     """Number of worker processes that load batches; 0: load in the main process."""
 
 

@@ -18,9 +18,11 @@ import numpy as np
 from pydantic import Field
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
+from landmark.core import limits
 from landmark.core.configuration import settings
 from landmark.core.errors import UserError
 from landmark.core.storage import write_durably
+from landmark.data.subword_training import cut_long_words, train_subwords
 from landmark.data.text_file import read_lines
 
 PADDING, UNKNOWN, BEGIN, SEPARATOR, MASK = "[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"
@@ -36,7 +38,7 @@ _IN_BRACKETS = r"\[[A-Z]+\]"
 class WordPieceConfig:
     """WordPiece tokenizer."""
 
-    vocab_size: Annotated[int, Field(ge=30)] = 8000
+    vocab_size: Annotated[int, Field(ge=30, le=limits.VOCABULARY)] = 8000
     """Maximum vocabulary size; a small corpus may give fewer entries."""
     lowercase: bool = True
     """Lowercase the text and strip accents (BERT uncased)."""
@@ -89,7 +91,7 @@ class WordPieceTokenizer:
             limit_alphabet=len(first),
             show_progress=False,
         )
-        backend.train_from_iterator(lines(), trainer)
+        train_subwords(backend, cut_long_words(lines()), trainer)
         return cls(_empty(backend.get_vocab(), config.lowercase))
 
     @classmethod

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 from torch import Tensor
 
+from landmark.core import limits
 from landmark.core.configuration import settings
 from landmark.core.runtime import derive_seed
 from landmark.data.batch import TranslationBatch
@@ -22,11 +23,11 @@ from landmark.layers.packing import Packing
 class BatchConfig:
     """Batches of samples."""
 
-    tokens: Annotated[int, Field(ge=1)] = 4096
+    tokens: Annotated[int, Field(ge=1, le=limits.TOKENS)] = 4096
     """Maximum number of tokens per batch, counted on the longer side."""
     pool: Annotated[int, Field(ge=1)] = 50
     """Number of batches of shuffled pairs to sort by length together (less padding)."""
-    workers: Annotated[int, Field(ge=0)] = 0
+    workers: Annotated[int, Field(ge=0, le=limits.WORKERS)] = 0
     """Number of worker processes that load batches; 0: load in the main process."""
     bpe_dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0
     """BPE-dropout: probability of dropping a merge; `tokens` counts tokens without it."""

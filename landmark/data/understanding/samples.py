@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 from torch import Tensor
 
+from landmark.core import limits
 from landmark.core.configuration import settings
 from landmark.data.batch import Batch
 from landmark.data.ordering import Plan, like_length_batches
@@ -30,7 +31,7 @@ class ExampleBatchConfig:
     """Maximum sequence length in tokens, longer texts are truncated; null: the model's (recurrent:
     512).
     """
-    workers: Annotated[int, Field(ge=0)] = 0
+    workers: Annotated[int, Field(ge=0, le=limits.WORKERS)] = 0
     """Number of worker processes that load batches; 0: load in the main process."""
 
 

@@ -16,6 +16,7 @@ import torch
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
+from landmark.core import limits
 from landmark.core.configuration import settings
 from landmark.layers.alignment import AlignmentMemory, AttentionOutput, ScoreName
 from landmark.layers.cell import CellName, State
@@ -33,9 +34,9 @@ class Seq2seqConfig:
 
     architecture: Literal["seq2seq"] = "seq2seq"
     """Network architecture."""
-    vocab_size: Annotated[int, Field(ge=4)] | None = None
+    vocab_size: Annotated[int, Field(ge=4, le=limits.VOCABULARY)] | None = None
     """Vocabulary size; null: the tokenizer's."""
-    source_vocab_size: Annotated[int, Field(ge=4)] | None = None
+    source_vocab_size: Annotated[int, Field(ge=4, le=limits.VOCABULARY)] | None = None
     """Vocabulary size of the source, if it has its own (tokenizer.separate)."""
     cell: CellName = "lstm"
     """Recurrent cell."""

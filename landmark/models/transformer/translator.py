@@ -13,6 +13,7 @@ import torch
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
+from landmark.core import limits
 from landmark.core.configuration import settings
 from landmark.layers.attention import check_heads
 from landmark.layers.cache import BeamAncestry, KeyValueCache, Memory
@@ -32,9 +33,9 @@ class TransformerConfig:
 
     architecture: Literal["transformer"] = "transformer"
     """Network architecture."""
-    vocab_size: Annotated[int, Field(ge=4)] | None = None
+    vocab_size: Annotated[int, Field(ge=4, le=limits.VOCABULARY)] | None = None
     """Vocabulary size; null: the tokenizer's."""
-    source_vocab_size: Annotated[int, Field(ge=4)] | None = None
+    source_vocab_size: Annotated[int, Field(ge=4, le=limits.VOCABULARY)] | None = None
     """Vocabulary size of the source, if it has its own (tokenizer.separate)."""
     hidden_size: Size = 512
     """Dimension of the hidden states (d_model)."""

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import torch
 from pydantic import Field, model_validator
 
+from landmark.core import limits
 from landmark.core.configuration import settings
 from landmark.core.errors import UserError
 from landmark.data.understanding.bag_of_words import FILE, BagSamples, WordList
@@ -33,9 +34,9 @@ from landmark.tasks.task import Assembly, RunConfig, Task
 class BagBatchConfig:
     """Batches of texts."""
 
-    size: Annotated[int, Field(ge=1)] = 128
+    size: Annotated[int, Field(ge=1, le=limits.BATCH)] = 128
     """Batch size in texts."""
-    workers: Annotated[int, Field(ge=0)] = 0
+    workers: Annotated[int, Field(ge=0, le=limits.WORKERS)] = 0
     """Number of worker processes that load batches; 0: load in the main process."""
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, model_validator
 
+from landmark.core import limits
 from landmark.core.configuration import Positional, settings
 from landmark.tasks.card import ExportOptions, PrecisionOptions
 
@@ -85,11 +86,11 @@ class TranslateOptions:
 
     to: str | None = None
     """Target language, for a multilingual model."""
-    beam: Annotated[int, Field(ge=1)] | None = None
+    beam: Annotated[int, Field(ge=1, le=limits.BEAM)] | None = None
     """Beam size; 1 is greedy search. Default: the recipe's."""
     length_penalty: Annotated[float, Field(ge=0)] | None = None
     """Exponent of the length penalty: 0 prefers short translations. Default: the recipe's."""
-    n_best: Annotated[int, Field(ge=1)] = 1
+    n_best: Annotated[int, Field(ge=1, le=limits.BEAM)] = 1
     """Number of translations for each sentence, with their scores."""
     prefix: str = ""
     """Force every translation to start with these words."""
@@ -97,7 +98,7 @@ class TranslateOptions:
     """A .tsv of terms and their required translations."""
     sample: bool = False
     """Sample instead of beam search."""
-    temperature: Annotated[float, Field(ge=0.01)] | None = None
+    temperature: Annotated[float, Field(ge=limits.COLDEST, le=limits.HOTTEST)] | None = None
     """With --sample: sampling temperature; below 1 sharpens the distribution, above 1 flattens it.
     """
     top_k: Annotated[int, Field(ge=1)] | None = None
@@ -108,9 +109,9 @@ class TranslateOptions:
     """With --sample: random seed. [default: 1]"""
     no_repeat_ngram: Annotated[int, Field(ge=1)] | None = None
     """Never repeat an n-gram of this many tokens."""
-    min_length: Annotated[int, Field(ge=0)] = 0
+    min_length: Annotated[int, Field(ge=0, le=limits.LENGTH)] = 0
     """Minimum number of new tokens."""
-    batch_size: Annotated[int, Field(ge=1)] = SEARCH_TOKENS
+    batch_size: Annotated[int, Field(ge=1, le=limits.TOKENS)] = SEARCH_TOKENS
     """Batch size in source tokens times the beam size. Smaller batches need less memory."""
 
     @model_validator(mode="after")
@@ -224,7 +225,7 @@ class EvaluateOptions:
     """… and their reference translations."""
     join: tuple[str, ...] = ()
     """Join this many consecutive sentences into one: 2, or 1-4 for each of these. Repeatable."""
-    beam: Annotated[int, Field(ge=1)] | None = None
+    beam: Annotated[int, Field(ge=1, le=limits.BEAM)] | None = None
     """Beam size; 1 is greedy search. Default: the recipe's."""
     length_penalty: Annotated[float, Field(ge=0)] | None = None
     """Exponent of the length penalty: 0 prefers short translations. Default: the recipe's."""
@@ -232,9 +233,9 @@ class EvaluateOptions:
     """Target language, for a multilingual model."""
     no_repeat_ngram: Annotated[int, Field(ge=1)] | None = None
     """Never repeat an n-gram of this many tokens."""
-    min_length: Annotated[int, Field(ge=0)] = 0
+    min_length: Annotated[int, Field(ge=0, le=limits.LENGTH)] = 0
     """Minimum number of new tokens."""
-    batch_size: Annotated[int, Field(ge=1)] = SEARCH_TOKENS
+    batch_size: Annotated[int, Field(ge=1, le=limits.TOKENS)] = SEARCH_TOKENS
     """Batch size in source tokens times the beam size. Smaller batches need less memory."""
     against: tuple[Path, ...] = ()
     """Compare with another run, or a file of translations, by a paired significance test.
@@ -244,7 +245,7 @@ class EvaluateOptions:
     """With --against: paired bootstrap (the default) or approximate randomization."""
     comet: str | None = None
     """Also compute COMET (needs unbabel-comet): a model name or .ckpt."""
-    bootstrap: Annotated[int, Field(ge=0)] = 1000
+    bootstrap: Annotated[int, Field(ge=0, le=limits.BOOTSTRAP)] = 1000
     """Bootstrap resamples for 95 % confidence intervals and paired tests; 0: none."""
     by_length: Path | None = None
     """Plot BLEU by source length to this file, and print it."""
