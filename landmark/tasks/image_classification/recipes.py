@@ -200,7 +200,13 @@ def resnet_cifar() -> ImageClassificationRun:
     )
 
 
-@recipe("resnet20-cifar", system="resnet", summary="the paper's ResNet-20 on a quarter of CIFAR-10")
+@recipe(
+    "resnet20-cifar",
+    system="resnet",
+    summary="the paper's ResNet-20 on a quarter of CIFAR-10",
+    minutes=36.4,
+    reaches="accuracy 78.08 %",
+)
 def resnet20_cifar() -> ImageClassificationRun:
     shape = ResNetConfig(
         classes=10,
@@ -220,7 +226,11 @@ def nin_cifar() -> ImageClassificationRun:
 
 
 @recipe(
-    "vgg-cifar", system="vgg", summary="a narrow VGG-11 with batch norm on a quarter of CIFAR-10"
+    "vgg-cifar",
+    system="vgg",
+    summary="a narrow VGG-11 with batch norm on a quarter of CIFAR-10",
+    minutes=11.9,
+    reaches="accuracy 73.53 %",
 )
 def vgg_cifar() -> ImageClassificationRun:
     shape = VGGConfig(
@@ -309,7 +319,13 @@ def alexnet_flowers() -> ImageClassificationRun:
     )
 
 
-@recipe("googlenet-flowers", system="googlenet", summary="GoogLeNet on five classes of flowers")
+@recipe(
+    "googlenet-flowers",
+    system="googlenet",
+    summary="GoogLeNet on five classes of flowers",
+    minutes=27.1,
+    reaches="accuracy 82.88 %",
+)
 def googlenet_flowers() -> ImageClassificationRun:
     shape = GoogLeNetConfig(classes=5, image_size=96, batch_norm=True, dropout=0.2)
     return _photographs(_FLOWERS, shape, _descent(1e-3), 0.05, epochs=24, warmup_steps=200)
