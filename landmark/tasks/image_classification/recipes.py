@@ -331,7 +331,13 @@ def googlenet_flowers() -> ImageClassificationRun:
     return _photographs(_FLOWERS, shape, _descent(1e-3), 0.05, epochs=24, warmup_steps=200)
 
 
-@recipe("inception-flowers", system="inception", summary="Inception-BN on five classes of flowers")
+@recipe(
+    "inception-flowers",
+    system="inception",
+    summary="Inception-BN on five classes of flowers",
+    minutes=20.1,
+    reaches="accuracy 74.59 %",
+)
 def inception_flowers() -> ImageClassificationRun:
     shape = InceptionBNConfig(classes=5, image_size=96, dropout=0.2)
     return _photographs(_FLOWERS, shape, _descent(1e-3), 0.05, epochs=24, warmup_steps=200)
