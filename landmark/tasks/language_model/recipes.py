@@ -165,7 +165,7 @@ def gpt_stdlib() -> LanguageModelRun:
         _subword_gpt(256, dropout=0.0),
         StreamConfig(streams=8, length=256, valid_streams=8),
         1.5e-3,
-        _subword_trainer(1200),
+        _subword_trainer(1000),
     )
 
 
@@ -297,14 +297,14 @@ def lstm_shakespeare() -> LanguageModelRun:
 
 @recipe("gru-shakespeare", system="gru", summary="Shakespeare, character by character, with GRUs")
 def gru_shakespeare() -> LanguageModelRun:
-    return _shakespeare("gru", rate=2e-3, max_steps=2000)
+    return _shakespeare("gru", rate=2e-3, max_steps=1600)
 
 
 @recipe(
     "rnn-shakespeare", system="rnn", summary="Shakespeare, character by character, with a plain RNN"
 )
 def rnn_shakespeare() -> LanguageModelRun:
-    return _shakespeare("rnn", rate=1e-3, max_steps=4000)
+    return _shakespeare("rnn", rate=1e-3, max_steps=3200)
 
 
 @recipe(

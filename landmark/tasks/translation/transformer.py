@@ -139,7 +139,7 @@ def transformer_multi30k_cased() -> TranslationRun:
 )
 def transformer_multi30k_multilingual() -> TranslationRun:
     tokenizer = TokenizerConfig(vocab_size=8000)
-    return _multi30k(tokenizer, max_steps=2400, dropout=0.2, languages=("de", "fr"))
+    return _multi30k(tokenizer, max_steps=5000, dropout=0.2, languages=("de", "fr"))
 
 
 def _wmt14(variant: str, max_steps: int, every: int, averaged: int) -> TranslationRun:
