@@ -175,7 +175,7 @@ def test_two_folders_for_one_split_are_refused(tmp_path):
         ("pets.rar", b"Rar!", "is neither a folder nor a .zip"),
         ("pets.zip", b"PK no", "cannot be read as a .zip file"),
         ("pets.tar", b"no tar", "cannot be read as a .tar file"),
-        ("pets.tgz", b"\x1f\x8b no", "cannot be read as a .tar file"),
+        ("pets.tgz", b"\x1f\x8b no", "pets.tgz: damaged gzip file"),
     ],
 )
 def test_what_is_no_collection_is_named(tmp_path, name, content, message):
@@ -198,7 +198,9 @@ def test_a_damaged_member_of_a_zip_is_a_broken_image(pets, tmp_path):
     content[content.index(b"IDAT") + 6] ^= 255  # inside the first image, which is stored
     path.write_bytes(bytes(content))
     source = file_splits(path)["train"]
-    with pytest.raises(BrokenImageError, match=r"p\.zip/pets/cats/1\.png: cannot be read: Bad CRC"):
+    with pytest.raises(
+        BrokenImageError, match=r"p\.zip/pets/cats/1\.png: cannot be read: its checksum"
+    ):
         source.pixels(0, AS_IT_IS)
     assert source.pixels(1, AS_IT_IS)[0, 0, 0] == 2
 
@@ -222,9 +224,11 @@ def test_every_broken_byte_of_a_compressed_member_is_a_broken_image(pets, tmp_pa
 
 def test_an_unknown_compression_is_a_broken_image(pets, tmp_path):
     path = packed(pets, tmp_path / "p.zip")
+    content = path.read_bytes()
+    place = content.index(b"PK\1\2") + 10  # in the table of contents
+    path.write_bytes(content[:place] + b"\x61" + content[place + 1 :])
     collection = Zip(path)
-    collection._members["pets/cats/1.png"].compress_type = 97
-    with pytest.raises(BrokenImageError, match=r"1\.png: cannot be read: .*compress"):
+    with pytest.raises(BrokenImageError, match=r"1\.png: cannot be read: compression method 97"):
         collection.read("pets/cats/1.png")
 
 
