@@ -196,7 +196,7 @@ def _copy(file: PublicFile, partial: Path, report: Report) -> None:
                 done += len(piece)
                 report({"kind": "download", "name": file.name, "done": done, "total": total})
                 if done > (total or _MOST_BYTES):
-                    raise ValueError(f"more than the promised {total or _MOST_BYTES:,} bytes came")
+                    raise ValueError(f"more than {total or _MOST_BYTES:,} bytes came")
             if done < total:
                 raise ValueError(f"the connection was lost after {done:,} of {total:,} bytes")
             target.flush()

@@ -74,19 +74,21 @@ def good_packed_tars() -> list[bytes]:
 def hostile_zips() -> list[bytes]:
     """Bombs: overlapping members, sizes that are not true; names that lead elsewhere."""
     whole = zipped(zipfile.ZIP_DEFLATED)
-    found = [zip_bomb(kind) for kind in _KINDS[1:]]
+    found = [zip_bomb(kind, stated) for kind in _KINDS[1:] for stated in (100, 0xFFFFFFF0)]
+    found.append(zip_bomb(zipfile.ZIP_DEFLATED, 1 << 26, times=2000))
     found += [whole.replace(b"train/", name) for name in (b"/etc//", b"../../", b"C:\\\\\\\\")]
     found += [whole.replace(b"train/cats/1.png", b"/" * 16), b"PK\5\6" + bytes(18), b"PK"]
     found.append(_named("a/" * 32_000 + "1.png"))
     return found
 
 
-def zip_bomb(kind: int, stated: int = 100) -> bytes:
-    """A member of 64 MB of zeros that claims to have a hundred bytes, or four gigabytes."""
+def zip_bomb(kind: int, stated: int, times: int = 1) -> bytes:
+    """A member of 64 MB of zeros that states another size, or is listed many times."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr(zipfile.ZipInfo("cats/1.png"), bytes(1 << 26), kind)
         archive.filelist[0].file_size = stated
+        archive.filelist *= times
     return file.getvalue()
 
 

@@ -125,8 +125,8 @@ class TarReader:
         found, at = {}, 0
         while content[at : at + 1].strip(b"\0"):
             space = content.find(b" ", at, at + 20)
-            length = self._size(_text(content[at:space])) if space > 0 else 0
-            if length <= space + 1 - at:
+            length = self._size(_text(content[at:space])) if space > at else 0
+            if length < max(space, at) + 2 - at:
                 raise self._damaged(f"a pax header before byte {self._at:,} is damaged")
             key, _, value = content[space + 1 : at + length - 1].partition(b"=")
             found[_text(key)] = _text(value)
