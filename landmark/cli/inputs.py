@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from landmark.core.errors import UserError
-from landmark.data.text_file import NUL, read_raw_lines
+from landmark.data.text_file import LONGEST_LINE, NUL, line_too_long, read_raw_lines
 from landmark.tasks.card import Failure, Item, Verb, resolve
 
 Entry = Item | Failure
@@ -124,6 +124,8 @@ def _standard_input() -> Iterator[list[Entry]]:
     while True:
         read = os.read(sys.stdin.fileno(), 1 << 16)
         *lines, rest = (rest + read).split(b"\n")
+        if len(rest) > LONGEST_LINE:
+            raise line_too_long(f"stdin:{first + len(lines)}")
         if not read and rest:
             lines.append(rest)
         if lines:

@@ -4,20 +4,15 @@ A set is looked for in the folder that LANDMARK_DATA names, then in the cache of
 downloaded there if it is not. A file counts only once it is whole and its digest is right.
 """
 
-import gzip
 import hashlib
 import http.client
-import lzma
 import os
+import posixpath
 import shutil
-import struct
-import tarfile
 import time
 import urllib.error
 import urllib.request
-import zipfile
-import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -25,23 +20,16 @@ from typing import Any
 
 from landmark.core.errors import UserError
 from landmark.core.storage import beside, make_folder, replace_durably, sync_folder
+from landmark.data.compression.stream import GZIP, open_unpacked
+from landmark.data.compression.tar import read_tar
+from landmark.data.compression.zip import MemberError, unpack_member, zip_members
 
 Report = Callable[[Mapping[str, Any]], None]
 ATTEMPTS = 3
 _PATIENCE = 30.0  # seconds without a byte
 _PIECE = 1 << 16
 _DIGESTS = "SHA256SUMS"
-DAMAGED_ZIP = (
-    zipfile.BadZipFile,
-    zlib.error,
-    lzma.LZMAError,
-    NotImplementedError,
-    struct.error,
-    OSError,
-    EOFError,
-    ValueError,
-)
-"""What zipfile raises for damaged bytes or a compression that it does not know, by its kinds."""
+_MOST_BYTES = 1 << 33  # of a download whose length is not stated; the largest file has 0.9 GB
 
 
 @dataclass(frozen=True)
@@ -51,7 +39,7 @@ class PublicFile:
     name: str
     url: str
     sha256: str | None = None
-    """Known digest; None: keep that of the first download and compare with it."""
+    """Known digest; None: that of the first download is kept beside it and checked from then on."""
     md5: str | None = None
     """Known MD5 where the publisher gives no SHA-256."""
     unpacked: str | None = None
@@ -90,28 +78,38 @@ def fetch(public: PublicSet, report: Report, folder: Path | None = None) -> dict
         path = folder / file.name
         if not path.is_file():
             _download(file, path, report)
-        _check(file, path, report)
+        _check(file, path)
         found[file.name] = path
     return found
 
 
-def _check(file: PublicFile, path: Path, report: Report) -> None:
-    """Compare a file with its digest, or with that of its first download."""
+def _check(file: PublicFile, path: Path) -> None:
+    """Compare a file with its digest, or with that of its download where none is known."""
     fault = _fault(file, path)
     if fault:
         raise UserError(f"{path}: is not the original ({fault}): delete it to download it again")
     if file.sha256 or file.md5:
         return
-    digest = _digest(path)
-    record = path.parent / _DIGESTS
-    known = _read_digests(record)
-    if file.name not in known:
-        with suppress(OSError, UserError):  # a folder of someone else's may not be writable
-            lines = {**known, file.name: digest}.items()
-            replace_durably(record, "".join(f"{d}  {n}\n" for n, d in lines).encode())
-    elif known[file.name] != digest:
-        text = f"warning: {path}: has changed since its first download (SHA-256 {digest[:12]}…)"
+    digest, known = _digest(path), _read_digests(path.parent)
+    if known.setdefault(file.name, digest) != digest:
+        raise UserError(
+            f"{path}: has changed since it was downloaded (SHA-256 {digest[:12]}…, not "
+            f"{known[file.name][:12]}…, which {_DIGESTS} has): delete it to download it again"
+        )
+    with suppress(OSError, UserError):  # a folder of someone else's may not be writable
+        _write_digests(path.parent, known)
+
+
+def _record(file: PublicFile, path: Path, report: Report) -> None:
+    """Keep the digest of a download whose home states none; say if an earlier one was another."""
+    digest, known = _digest(path), _read_digests(path.parent)
+    if known.get(file.name, digest) != digest:
+        text = (
+            f"warning: {file.url}: has changed since its first download (SHA-256 {digest[:12]}…, "
+            f"it was {known[file.name][:12]}…)"
+        )
         report({"kind": "note", "text": text})
+    _write_digests(path.parent, {**known, file.name: digest})
 
 
 def _fault(file: PublicFile, path: Path) -> str:
@@ -125,11 +123,18 @@ def _fault(file: PublicFile, path: Path) -> str:
     return f"{'SHA-256' if file.sha256 else 'MD5'} {digest[:12]}…, not {expected[:12]}…"
 
 
-def _read_digests(record: Path) -> dict[str, str]:
+def _read_digests(folder: Path) -> dict[str, str]:
+    record = folder / _DIGESTS
     if not record.is_file():
         return {}
-    lines = record.read_text(encoding="utf-8").splitlines()
-    return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
+    lines = record.read_text(encoding="utf-8", errors="replace").splitlines()
+    return {name: digest for digest, _, name in (line.partition("  ") for line in lines) if name}
+
+
+def _write_digests(folder: Path, digests: Mapping[str, str]) -> None:
+    if digests != _read_digests(folder):
+        lines = (f"{digest}  {name}\n" for name, digest in digests.items())
+        replace_durably(folder / _DIGESTS, "".join(lines).encode())
 
 
 def _digest(path: Path, kind: str = "sha256") -> str:
@@ -143,9 +148,9 @@ def _digest(path: Path, kind: str = "sha256") -> str:
 def _unpacked_digest(path: Path) -> str:
     """Of what a .gz holds; nothing if it is none."""
     try:
-        with gzip.open(path) as file:
+        with open_unpacked(path, GZIP) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
-    except (OSError, EOFError, zlib.error):
+    except (OSError, UserError):
         return ""
 
 
@@ -161,6 +166,8 @@ def _download(file: PublicFile, path: Path, report: Report) -> None:
         else:
             fault = _fault(file, partial)
             if not fault:
+                if not (file.sha256 or file.md5):
+                    _record(file, partial, report)
                 partial.replace(path)
                 sync_folder(path.parent)
                 return
@@ -188,6 +195,8 @@ def _copy(file: PublicFile, partial: Path, report: Report) -> None:
                 target.write(piece)
                 done += len(piece)
                 report({"kind": "download", "name": file.name, "done": done, "total": total})
+                if done > (total or _MOST_BYTES):
+                    raise ValueError(f"more than {total or _MOST_BYTES:,} bytes came")
             if done < total:
                 raise ValueError(f"the connection was lost after {done:,} of {total:,} bytes")
             target.flush()
@@ -205,36 +214,51 @@ def unpack(archive: Path, folder: Path) -> Path:
     shutil.rmtree(partial, ignore_errors=True)
     make_folder(partial)
     try:
-        if zipfile.is_zipfile(archive):
-            _unzip(archive, partial)
-        else:
-            with tarfile.open(archive) as packed:
-                packed.extractall(partial, filter="data")
+        with archive.open("rb") as file:
+            is_zip = file.read(2) == b"PK"
+        (_unpack_zip if is_zip else _unpack_tar)(archive, partial)
         partial.rename(folder)
-    except tarfile.FilterError as error:
-        member = error.tarinfo.name
-        raise UserError(f"{archive}: {member!r} points outside its folder: refused") from None
-    except (tarfile.TarError, *DAMAGED_ZIP) as error:
-        raise UserError(
-            f"{archive}: cannot be unpacked: {error}: delete it and try again"
-        ) from None
+    except OSError as error:
+        raise UserError(f"{archive}: cannot be unpacked: {error.strerror or error}") from None
+    except MemberError as error:
+        raise UserError(f"{error}: delete {archive.name} to download it again") from None
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     return folder
 
 
-def _unzip(archive: Path, folder: Path) -> None:
-    with zipfile.ZipFile(archive) as packed:
-        for member in packed.namelist():
-            parts = PurePosixPath(member.replace("\\", "/"))
-            if parts.is_absolute() or ".." in parts.parts or ":" in member.partition("/")[0]:
-                raise UserError(f"{archive}: {member!r} points outside its folder: refused")
-        for member in packed.namelist():
-            try:
-                packed.extract(member, folder)
-            except DAMAGED_ZIP as error:
-                raise UserError(
-                    f"{archive}: {member!r} cannot be unpacked: {error}: delete it and try again"
-                ) from None
-            except RuntimeError:
-                raise UserError(f"{archive}: is password-protected: unpack it yourself") from None
+def _unpack_zip(archive: Path, folder: Path) -> None:
+    for member in zip_members(archive):
+        path = _inside(archive, folder, member.name)
+        if not member.is_folder:
+            _write(path, unpack_member(archive, member))
+
+
+def _unpack_tar(archive: Path, folder: Path) -> None:
+    """Links become the files that they lead to, if these are in the archive, too."""
+    links = {}
+    for member, reader in read_tar(archive):
+        path = _inside(archive, folder, member.name)
+        if member.kind == "file" and _write(path, reader.content()) < member.size:
+            raise UserError(f"{archive}: ends inside {member.name!r}")
+        if member.kind == "link":
+            links[path] = folder / posixpath.normpath(f"/{member.target}").lstrip("/")
+    for path, target in links.items():
+        if target.is_file() and not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.hardlink_to(target)
+
+
+def _inside(archive: Path, folder: Path, name: str) -> Path:
+    """Where a member is to be."""
+    parts = PurePosixPath(name)
+    if parts.is_absolute() or ".." in parts.parts or ":" in name.partition("/")[0]:
+        raise UserError(f"{archive}: {name!r} points outside its folder: refused")
+    return folder / parts
+
+
+def _write(path: Path, pieces: Iterator[bytes]) -> int:
+    """Write a member; how many bytes it has."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as file:
+        return sum(file.write(piece) for piece in pieces)

@@ -11,6 +11,7 @@ from landmark.core.errors import UserError
 from landmark.core.registry import Registry, nearest
 from landmark.core.storage import replace_durably
 from landmark.data.download import PublicFile, PublicSet, Report, fetch, unpack
+from landmark.data.text_file import read_text
 
 _MULTI30K = (
     "https://raw.githubusercontent.com/multi30k/dataset/"
@@ -59,15 +60,26 @@ PUBLIC_SETS.add(
         "wmt14",
         "4.5 million English-German pairs: Europarl 7, Common Crawl, News Commentary 9",
         "see statmt.org/wmt14/translation-task.html",
-        tuple(
-            PublicFile(path.rpartition("/")[2], _WMT + path)
-            for path in (
-                "europarl/v7/de-en.tgz",
-                "wmt13/training-parallel-commoncrawl.tgz",
-                "wmt14/training-parallel-nc-v9.tgz",
-                "wmt14/dev.tgz",
-                "wmt14/test-full.tgz",
-            )
+        (
+            PublicFile("de-en.tgz", _WMT + "europarl/v7/de-en.tgz"),
+            # As TensorFlow Datasets has it (url_checksums/wmt14_translate.txt).
+            PublicFile(
+                "training-parallel-commoncrawl.tgz",
+                _WMT + "wmt13/training-parallel-commoncrawl.tgz",
+                "c7a74e2ea01ac6c920123108627e35278d4ccb5701e15428ffa34de86fa3a9e5",
+            ),
+            PublicFile(
+                "training-parallel-nc-v9.tgz",
+                _WMT + "wmt14/training-parallel-nc-v9.tgz",
+                "cb8953f292298e6877ae433c98912b927cb0766b303f4540512ddd286c748485",
+            ),
+            PublicFile("dev.tgz", _WMT + "wmt14/dev.tgz"),
+            # As sacrebleu has it (wmt14/full).
+            PublicFile(
+                "test-full.tgz",
+                _WMT + "wmt14/test-full.tgz",
+                md5="a8cd784e006feb32ac6f3d9ec7eb389a",
+            ),
         ),
     ),
 )
@@ -113,7 +125,14 @@ PUBLIC_SETS.add(
         "glue-sst2",
         "SST-2 as GLUE has it, with its own development set of 872 sentences (Wang et al. 2018)",
         "research, no formal licence",
-        (PublicFile("SST-2.zip", "https://dl.fbaipublicfiles.com/glue/data/SST-2.zip"),),
+        (
+            PublicFile(
+                "SST-2.zip",
+                "https://dl.fbaipublicfiles.com/glue/data/SST-2.zip",
+                # As TensorFlow Datasets has it (url_checksums/glue.txt).
+                "d67e16fb55739c1b32cdce9877596db1c127dc322d93c082281f64057c16deaa",
+            ),
+        ),
     ),
 )
 PUBLIC_SETS.add(
@@ -162,8 +181,15 @@ PUBLIC_SETS.add(
         "war-and-peace",
         "Tolstoy's novel in the translation of Louise and Aylmer Maude, three million characters",
         "public domain",
-        # Project Gutenberg mends its texts from time to time, so no digest is right for long.
-        (PublicFile("warandpeace.txt", "https://www.gutenberg.org/files/2600/2600-0.txt"),),
+        # A copy that stays: Project Gutenberg mends its texts from time to time.
+        (
+            PublicFile(
+                "warandpeace.txt",
+                _GITHUB + "timbmg/RNNLM/e26dff5d8f4b5d07ee459f192ee2131923d7584f/data/"
+                "warandpeace.txt",
+                "bf5b273d9246268f96663c43c00a1055ae2e42c2262be32f7e43b48dd123451a",
+            ),
+        ),
     ),
 )
 
@@ -239,7 +265,7 @@ def _plain(path: Path) -> Path:
     """The sentences of an .sgm file, a line each, as a file beside it."""
     lines = path.with_suffix(".txt")
     if path.is_file() and not lines.is_file():
-        text = path.read_text(encoding="utf-8")
+        text = "".join(read_text(path))
         sentences = [" ".join(unescape(found).split()) for found in _SEGMENT.findall(text)]
         replace_durably(lines, "".join(f"{sentence}\n" for sentence in sentences).encode())
     return lines

@@ -1,18 +1,21 @@
 """Text files line by line, plain or gzipped; every fault names the file and the line."""
 
 import codecs
-import gzip
 import hashlib
-import io
 import re
-import zlib
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from landmark.core.errors import ItemError, UserError
+from landmark.data.compression.stream import GZIP, open_unpacked
 
 NUL = "a NUL byte, which no text has"
+LONGEST_LINE = 1 << 24
+"""Bytes of a line that is one item (a sentence, a document to label): five Bibles."""
+LONGEST_TEXT_LINE = 1 << 27
+"""Bytes of a line of running text or JSON: text8, a common corpus, is a line of 100,000,000."""
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -48,34 +51,41 @@ def check_texts(texts: Any) -> list[Any]:
     return list(texts)
 
 
-def read_lines(path: Path) -> Iterator[str]:
-    """The lines of a text file without their ends."""
-    return (line.rstrip("\r\n") for line in _decoded(path))
+def read_lines(path: Path, longest: int = LONGEST_LINE) -> Iterator[str]:
+    """The lines of a text file without their ends; `longest`: bytes that a line may have."""
+    return (line.rstrip("\r\n") for line in _decoded(path, longest))
 
 
 def read_raw_lines(path: Path) -> Iterator[bytes]:
     """The lines of a text file as bytes, with their ends: for readers that skip bad ones."""
-    return (line for _, line in _numbered(path))
+    return (line for _, line in _numbered(path, LONGEST_LINE))
 
 
 def read_text(path: Path) -> Iterator[str]:
     """The lines of a text file with their ends (\\r\\n becomes \\n)."""
-    return (line[:-2] + "\n" if line.endswith("\r\n") else line for line in _decoded(path))
+    lines = _decoded(path, LONGEST_TEXT_LINE)
+    return (line[:-2] + "\n" if line.endswith("\r\n") else line for line in lines)
 
 
-def _decoded(path: Path) -> Iterator[str]:
-    return (_decode(line, path, number) for number, line in _numbered(path))
+def line_too_long(place: str, longest: int = LONGEST_LINE) -> UserError:
+    """A line that is no line of text; `place` names it."""
+    return UserError(
+        f"{place}: the line is longer than {longest:,} bytes: break it into lines, if it is text"
+    )
 
 
-def _numbered(path: Path) -> Iterator[tuple[int, bytes]]:
+def _decoded(path: Path, longest: int) -> Iterator[str]:
+    return (_decode(line, path, number) for number, line in _numbered(path, longest))
+
+
+def _numbered(path: Path, longest: int) -> Iterator[tuple[int, bytes]]:
     try:
-        with path.open("rb") as raw:
-            is_packed = raw.peek(2)[:2] == b"\x1f\x8b"
-            stream = io.BufferedReader(gzip.GzipFile(fileobj=raw)) if is_packed else raw
+        with open_unpacked(path, GZIP) as stream:
             _refuse_utf16(path, stream.peek(2)[:2])
-            yield from enumerate(stream, 1)
-    except (gzip.BadGzipFile, zlib.error, EOFError) as error:
-        raise UserError(f"{path}: damaged gzip file: {error}") from None
+            for number, line in enumerate(iter(partial(stream.readline, longest + 1), b""), 1):
+                if len(line) > longest:
+                    raise line_too_long(f"{path}:{number}", longest)
+                yield number, line
     except IsADirectoryError:
         raise UserError(f"{path}: is a folder, not a file") from None
     except OSError as error:

@@ -2,6 +2,7 @@ import gzip
 import io
 import os
 import tarfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -41,7 +42,14 @@ def wmt14(tmp_path, monkeypatch):
                 member = tarfile.TarInfo(name)
                 member.size = len(text.encode())
                 packed.addfile(member, io.BytesIO(text.encode()))
+    forget_digests(monkeypatch, "wmt14")
     return folder
+
+
+def forget_digests(monkeypatch, name):
+    """Let files of a test stand for those of a set."""
+    files = tuple(replace(file, sha256=None, md5=None) for file in PUBLIC_SETS[name].files)
+    monkeypatch.setitem(PUBLIC_SETS._entries, name, replace(PUBLIC_SETS[name], files=files))
 
 
 def lines(paths):
@@ -81,6 +89,16 @@ def test_an_archive_without_the_file_is_named(wmt14):
 def test_what_a_set_has_not_is_refused(wmt14, words, message):
     with pytest.raises(UserError, match=message):
         text_files(*words, print)
+
+
+@pytest.mark.parametrize("name", ["wmt14", "glue-sst2", "war-and-peace"])
+def test_a_file_that_is_not_the_known_one_is_refused(tmp_path, monkeypatch, name):
+    monkeypatch.setenv("LANDMARK_DATA", str(tmp_path))
+    for file in PUBLIC_SETS[name].files:
+        (tmp_path / name).mkdir(exist_ok=True)
+        (tmp_path / name / file.name).write_bytes(b"something else")
+    with pytest.raises(UserError, match=r"is not the original \(SHA-256 "):
+        plain_files(name, print)
 
 
 def test_every_set_has_a_digest_of_its_own():

@@ -4,7 +4,8 @@ from pathlib import Path
 import pytest
 
 from landmark.core.errors import UserError
-from landmark.data.text_file import is_valid, read_lines, read_text
+from landmark.data import text_file
+from landmark.data.text_file import LONGEST_TEXT_LINE, is_valid, read_lines, read_text
 
 PLAIN = b"eins\n\nzwei drei\n  vier"
 
@@ -70,6 +71,24 @@ def test_what_is_not_text_is_named(tmp_path: Path, content: bytes, said: str) ->
 def test_what_is_not_a_file_is_named(tmp_path: Path, name: str, said: str) -> None:
     with pytest.raises(UserError, match=said):
         list(read_text(tmp_path / name))
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_line_has_a_longest_length(tmp_path: Path, monkeypatch, pack) -> None:
+    monkeypatch.setattr(text_file, "LONGEST_TEXT_LINE", 12)
+    path = tmp_path / "text"
+    path.write_bytes(pack(b"short\n" + b"a" * 11 + b"\n" + b"b" * 12))
+    assert len(list(read_lines(path, longest=12))) == 3
+    assert len(list(read_text(path))) == 3
+    path.write_bytes(pack(b"short\n" + b"a" * 12 + b"\nrest"))
+    for lines in (read_lines(path, longest=12), read_text(path)):
+        assert next(lines).strip() == "short"
+        with pytest.raises(UserError, match=r"text:2: the line is longer than 12 bytes"):
+            next(lines)
+
+
+def test_text8_is_a_line_of_running_text() -> None:
+    assert LONGEST_TEXT_LINE > 100_000_000
 
 
 def test_invalid_bytes_of_an_argument_are_told_from_text() -> None:

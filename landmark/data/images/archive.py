@@ -1,23 +1,20 @@
 """Files in a folder, a .zip or a .tar, listed and read alike, without unpacking."""
 
-import lzma
 import os
-import tarfile
-import zipfile
-import zlib
 from abc import ABC, abstractmethod
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from landmark.core.configuration import fingerprint
 from landmark.core.errors import UserError
-from landmark.data.download import DAMAGED_ZIP
+from landmark.data.compression.tar import TarReader, read_tar
+from landmark.data.compression.zip import MemberError, ZipMember, unpack_member, zip_members
 from landmark.data.images.decoding import BrokenImageError
 from landmark.data.text_file import digest_file, is_valid
 
 ZIP, TAR = (".zip",), (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 _MOST_BYTES = 1 << 28  # of one file: more is no image, but an attempt to fill the memory
 _IN_MEMORY = 1 << 31  # bytes of a packed .tar
+_LONGEST_NAME, _DEEPEST = 1024, 32  # characters and folders of a name in an archive
 _READ_WHOLE = 1 << 30  # bytes in a folder up to which a digest is of contents, not of sizes
 
 
@@ -43,16 +40,39 @@ class Collection(ABC):
         """For messages: which file this is."""
         return str(self.path / name)
 
-    def _add(self, name: str, size: int) -> None:
+    def _add(self, name: str, size: int) -> bool:
+        """Note a file, unless it is a hidden one."""
         if not is_valid(name):
             raise UserError(f"{self.path}: the name {name!r} is not valid UTF-8: change it")
         path = PurePosixPath(name)
-        if not any(part.startswith((".", "__MACOSX")) for part in path.parts):
-            self.files[str(path)] = size
-            self._add_folders(path)
+        if any(part.startswith((".", "__MACOSX")) for part in path.parts):
+            return False
+        self.files[str(path)] = size
+        self._add_folders(path)
+        return True
+
+    def _add_packed(self, name: str, size: int, is_folder: bool) -> str:
+        """Note a file or a folder of an archive; the name that a file has here.
+
+        An absolute name is taken as one from the top of the archive, as unzip and tar do.
+        """
+        path = PurePosixPath(name.lstrip("/"))
+        if len(name) > _LONGEST_NAME or len(path.parts) > _DEEPEST:
+            raise UserError(
+                f"{self.path}: the name {name[:40]!r}… is too long (over {_LONGEST_NAME} "
+                f"characters, or {_DEEPEST} folders): change it"
+            )
+        if is_folder:
+            self._add_folders(path / "_")
+        elif path.name and self._add(str(path), size):
+            return str(path)
+        return ""
 
     def _add_folders(self, path: PurePosixPath) -> None:
-        self.folders.update(str(parent) for parent in path.parents if parent.name)
+        for parent in path.parents:
+            if not parent.name or str(parent) in self.folders:
+                break
+            self.folders.add(str(parent))
 
     def _check_length(self, name: str) -> None:
         if self.files[name] > _MOST_BYTES:
@@ -102,43 +122,26 @@ class Folder(Collection):
 
 
 class Zip(Collection):
-    """A .zip file; every process opens it for itself, as two cannot share a place in a file."""
+    """A .zip file."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        self._opened: tuple[int, zipfile.ZipFile] | None = None
-        self._members: dict[str, zipfile.ZipInfo] = {}
-        for member in self._archive().infolist():
-            name = member.filename.replace("\\", "/")  # as some programs write it
-            if name.endswith("/"):
-                self._add_folders(PurePosixPath(name) / "_")
-            else:
-                self._add(name, member.file_size)
-                self._members[str(PurePosixPath(name))] = member
+        self._members: dict[str, ZipMember] = {}
+        for member in zip_members(path):
+            name = self._add_packed(member.name, member.size, member.is_folder)
+            if name:
+                self._members[name] = member
         self.files = dict(sorted(self.files.items()))
-
-    def _archive(self) -> zipfile.ZipFile:
-        if self._opened is None or self._opened[0] != os.getpid():
-            try:
-                self._opened = (os.getpid(), zipfile.ZipFile(self.path))
-            except DAMAGED_ZIP as error:
-                raise UserError(f"{self.path}: cannot be read as a .zip file: {error}") from None
-        return self._opened[1]
 
     def read(self, name: str) -> bytes:
         self._check_length(name)
         try:
-            return self._archive().read(self._members[name])
-        except DAMAGED_ZIP as error:  # with NotImplementedError, which is a RuntimeError
-            raise BrokenImageError(f"{self.place(name)}: cannot be read: {error}") from None
-        except RuntimeError:
-            raise UserError(f"{self.path}: is password-protected: unpack it yourself") from None
+            return b"".join(unpack_member(self.path, self._members[name]))
+        except MemberError as error:
+            raise BrokenImageError(str(error)) from None
 
     def digest(self) -> str:
-        return fingerprint(sorted((name, found.CRC) for name, found in self._members.items()))
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_opened": None}
+        return fingerprint(sorted((name, found.crc) for name, found in self._members.items()))
 
 
 class Tar(Collection):
@@ -150,48 +153,46 @@ class Tar(Collection):
         self._contents: dict[str, bytes] = {}
         self._kept = 0
         try:
-            with tarfile.open(path) as archive:
-                for member in archive:
-                    if member.isdir():
-                        self._add_folders(PurePosixPath(member.name) / "_")
-                    elif member.isreg() and not member.issparse():  # links are no images
-                        self._add_member(archive, member)
-        except (tarfile.TarError, OSError, EOFError, zlib.error, lzma.LZMAError) as error:
-            raise UserError(f"{path}: cannot be read as a .tar file: {error}") from None
+            for member, reader in read_tar(path):
+                if member.kind not in ("file", "folder"):  # links are no images
+                    continue
+                name = self._add_packed(member.name, member.size, member.kind == "folder")
+                if name:
+                    self._begins[name] = member.offset
+                if name and reader.is_packed:
+                    self._keep(name, reader)
+        except OSError as error:
+            raise UserError(f"{path}: cannot be read: {error.strerror}") from None
         self.files = dict(sorted(self.files.items()))
 
-    def _add_member(self, archive: tarfile.TarFile, member: tarfile.TarInfo) -> None:
-        name = str(PurePosixPath(member.name))
-        self._add(name, member.size)
-        if name not in self.files:
+    def _keep(self, name: str, reader: TarReader) -> None:
+        """Hold the content of a member of a packed archive."""
+        if self.files[name] > _MOST_BYTES:
             return
-        self._begins[name] = member.offset_data
-        if self.path.suffix.lower() != ".tar":
-            self._kept += member.size
-            if self._kept > _IN_MEMORY:
-                raise UserError(
-                    f"{self.path}: holds more than {_IN_MEMORY:,} bytes: unpack it, or make it a "
-                    ".tar or .zip, which need not be read whole"
-                )
-            file = archive.extractfile(member)
-            assert file
-            self._contents[name] = file.read()
+        self._contents[name] = b"".join(reader.content())
+        self._kept += len(self._contents[name])
+        if self._kept > _IN_MEMORY:
+            raise UserError(
+                f"{self.path}: holds more than {_IN_MEMORY:,} bytes: unpack it, or make it a "
+                ".tar or .zip, which need not be read whole"
+            )
 
     def read(self, name: str) -> bytes:
         self._check_length(name)
-        if name in self._contents:
-            return self._contents[name]
+        content = self._contents[name] if name in self._contents else self._read(name)
+        if len(content) < self.files[name]:
+            raise BrokenImageError(f"{self.place(name)}: the archive ends inside it")
+        return content
+
+    def _read(self, name: str) -> bytes:
         try:
             with self.path.open("rb") as file:
                 file.seek(self._begins[name])
-                content = file.read(self.files[name])
+                return file.read(self.files[name])
         except OSError as error:
             raise BrokenImageError(
                 f"{self.place(name)}: cannot be read: {error.strerror}"
             ) from None
-        if len(content) < self.files[name]:
-            raise BrokenImageError(f"{self.place(name)}: the archive ends inside it")
-        return content
 
     def digest(self) -> str:
         return digest_file(self.path)

@@ -23,6 +23,7 @@ _FILES: dict[int, dict[str, tuple[str, ...]]] = {
     10: {"train": tuple(f"data_batch_{n}.bin" for n in range(1, 6)), "test": ("test_batch.bin",)},
     100: {"train": ("train.bin",), "test": ("test.bin",)},
 }
+_MOST_RECORDS = 50_000  # of a file
 _PICKLED = ({"batches.meta", "data_batch_1"}, {"meta", "train"})
 
 
@@ -71,6 +72,11 @@ def _source(
 def _records(collection: Collection, path: str, classes: int) -> tuple[Pixels, NDArray[np.int64]]:
     content = np.frombuffer(collection.read(path), np.uint8)
     length = _LABEL_BYTES[classes] + _PIXELS
+    if len(content) > _MOST_RECORDS * length:
+        raise UserError(
+            f"{collection.place(path)}: has more than {_MOST_RECORDS:,} records: it is no file of "
+            f"CIFAR-{classes}"
+        )
     if not len(content) or len(content) % length:
         raise UserError(
             f"{collection.place(path)}: is {len(content):,} bytes long, which is not a multiple of "

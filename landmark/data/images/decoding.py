@@ -5,7 +5,7 @@ What cannot be read, or would fill the memory, is a `BrokenImageError` that says
 """
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from io import BytesIO
@@ -24,6 +24,7 @@ Interpolation = Literal["bilinear", "bicubic"]
 _NAMES = "jpg jpeg jpe png gif bmp webp tif tiff ppm pgm pbm pnm jp2 avif"
 SUFFIXES = frozenset(f".{name}" for name in _NAMES.split(" "))
 MOST_PIXELS = 89_478_485  # a quarter of a gigabyte in colour; Pillow's own limit
+_BAND = 1 << 22  # pixels that are converted at a time
 _THINNEST = 64  # times as long as wide, or scaling would make it huge
 _WIDE = 257  # 65535 / 255
 # By name, because Pillow knows formats that run other programs (PostScript), too.
@@ -172,11 +173,9 @@ def _too_large(place: str, size: str = "") -> BrokenImageError:
 def _eight_bits(image: Image.Image, place: str) -> Image.Image:
     """Grey or RGB of 8 bits, whatever it was."""
     if image.mode.startswith("I"):  # 16 bits, or 32 that hold 16
-        return _sixteen_bits(image)
+        return _in_bands(image, "L", _sixteen_bits)
     if image.mode in ("LA", "La", "PA", "RGBA", "RGBa") or "transparency" in image.info:
-        image = image.convert("RGBA")
-        white = Image.new("RGBA", image.size, "white")
-        return Image.alpha_composite(white, image).convert("RGB")
+        return _in_bands(image, "RGB", _on_white)
     if image.mode in ("L", "RGB"):
         return image
     if image.mode == "1":
@@ -186,6 +185,25 @@ def _eight_bits(image: Image.Image, place: str) -> Image.Image:
             f"{place}: has floating-point pixels: save it with 8 bits per channel"
         )
     return image.convert("RGB")
+
+
+def _in_bands(
+    image: Image.Image, mode: str, convert: Callable[[Image.Image], Image.Image]
+) -> Image.Image:
+    """Convert a large image some rows at a time, as the steps need several times its memory."""
+    if image.width * image.height <= _BAND:
+        return convert(image)
+    whole, rows = Image.new(mode, image.size), max(1, _BAND // image.width)
+    for top in range(0, image.height, rows):
+        box = (0, top, image.width, min(top + rows, image.height))
+        whole.paste(convert(image.crop(box)), box)
+    return whole
+
+
+def _on_white(image: Image.Image) -> Image.Image:
+    image = image.convert("RGBA")
+    white = Image.new("RGBA", image.size, "white")
+    return Image.alpha_composite(white, image).convert("RGB")
 
 
 def _sixteen_bits(image: Image.Image) -> Image.Image:

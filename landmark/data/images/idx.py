@@ -4,22 +4,21 @@ Two zeros, a byte for the kind of numbers (8: bytes), a byte for how many dimens
 length of each (32 bits, highest byte first), then the numbers, the last dimension fastest.
 """
 
-import gzip
 import math
 import struct
-import zlib
 from pathlib import Path
 
 import numpy as np
 
 from landmark.core.errors import UserError
-from landmark.data.images.decoding import MOST_PIXELS, Pixels
+from landmark.data.compression.stream import GZIP, open_unpacked
+from landmark.data.images.decoding import Pixels
 from landmark.data.images.source import ArraySource
 
 _BYTES = 8
-_GZIP = b"\x1f\x8b"
 _SPLITS = {"train": "train", "test": "t10k"}
-_MOST_BYTES = 64 * MOST_PIXELS
+_MOST_DIMENSIONS = 4
+_MOST_IMAGES = 1 << 25  # four times as many as the largest set in this format has
 
 
 def read_idx(path: Path) -> Pixels:
@@ -30,6 +29,10 @@ def read_idx(path: Path) -> Pixels:
     kind, dimensions = content[2], content[3]
     if kind != _BYTES:
         raise UserError(f"{path}: holds numbers of kind 0x{kind:02x}; images are bytes, 0x08")
+    if not 1 <= dimensions <= _MOST_DIMENSIONS:
+        raise UserError(
+            f"{path}: has {dimensions} dimensions; labels have 1, images 3 or 4: is it an idx file?"
+        )
     begin = 4 + 4 * dimensions
     if len(content) < begin:
         raise UserError(f"{path}: is truncated inside its header: download it again")
@@ -42,24 +45,20 @@ def read_idx(path: Path) -> Pixels:
             f"({' x '.join(map(str, shape))}), there are {len(content) - begin:,}: "
             "download it again"
         )
+    if not expected:
+        raise UserError(f"{path}: holds no images")
+    if shape[0] > _MOST_IMAGES:
+        raise UserError(f"{path}: holds {shape[0]:,} images; at most {_MOST_IMAGES:,} are read")
     return np.frombuffer(content, np.uint8, offset=begin).reshape(shape)
 
 
 def read_bytes(path: Path) -> bytes:
     """The bytes of a file, unpacked if it is gzipped."""
     try:
-        with path.open("rb") as raw:
-            if raw.peek(2)[:2] != _GZIP:
-                return raw.read()
-            with gzip.GzipFile(fileobj=raw) as packed:
-                content = packed.read(_MOST_BYTES + 1)
-    except (gzip.BadGzipFile, zlib.error, EOFError) as error:
-        raise UserError(f"{path}: damaged gzip file ({error}): download it again") from None
+        with open_unpacked(path, GZIP) as stream:
+            return stream.read()
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror}") from None
-    if len(content) > _MOST_BYTES:
-        raise UserError(f"{path}: unpacks to more than the limit of {_MOST_BYTES:,} bytes")
-    return content
 
 
 def idx_source(images: Path, labels: Path, names: tuple[str, ...] | None = None) -> ArraySource:
@@ -72,8 +71,6 @@ def idx_source(images: Path, labels: Path, names: tuple[str, ...] | None = None)
         raise UserError(
             f"{images}: holds {len(pixels):,} images, but {labels.name} {len(classes):,} labels"
         )
-    if not len(pixels) or not pixels[0].size:
-        raise UserError(f"{images}: holds no images")
     if pixels.ndim == 4 and pixels.shape[3] not in (1, 3):
         raise UserError(f"{images}: has {pixels.shape[3]} channels: 1 or 3 are possible")
     names = names or tuple(str(number) for number in range(int(classes.max()) + 1))

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
 
 from landmark.core.configuration import fingerprint
+from landmark.core.errors import UserError
 from landmark.core.registry import Registry
 from landmark.data.download import PublicFile, PublicSet, Report, fetch, local_folder
 from landmark.data.images.archive import Tar, Zip
@@ -197,7 +198,10 @@ def _cifar_jpeg(files: Mapping[str, Path]) -> dict[str, ImageSource]:
 
 
 def _number(file: str) -> int:
-    return int(PurePosixPath(file).stem)
+    stem = PurePosixPath(file).stem
+    if not (stem.isascii() and stem.isdigit() and len(stem) < 10):
+        raise UserError(f"{file}: is not called by a number: is the archive the original?")
+    return int(stem)
 
 
 def _flowers(files: Mapping[str, Path]) -> dict[str, ImageSource]:
@@ -213,7 +217,9 @@ def _tree(archive: Path, split: str | None = None) -> FileSource:
     chosen = [
         path
         for path in paths
-        if path.suffix.lower() in SUFFIXES and (split is None or path.parts[-3:-2] == (split,))
+        if path.suffix.lower() in SUFFIXES
+        and len(path.parts) > 1
+        and (split is None or path.parts[-3:-2] == (split,))
     ]
     names = tuple(sorted({path.parts[-2] for path in chosen}))
     return FileSource(

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from landmark.core.errors import UserError
-from landmark.data.text_file import read_lines
+from landmark.data.text_file import LONGEST_TEXT_LINE, read_lines
 from landmark.data.understanding.example import (
     Answer,
     Example,
@@ -164,7 +164,7 @@ def _parsed(text: str, place: str) -> dict[str, Any]:
 
 def _squad(path: Path, labeled: bool) -> Iterator[Question]:
     """SQuAD's own file: articles of paragraphs, each a context with questions."""
-    body = _parsed("\n".join(read_lines(path)), str(path))
+    body = _parsed("\n".join(read_lines(path, LONGEST_TEXT_LINE)), str(path))
     try:
         for article in body["data"]:
             for paragraph in article["paragraphs"]:

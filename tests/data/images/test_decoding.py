@@ -8,6 +8,7 @@ import pytest
 from PIL import Image
 
 from landmark.core.errors import UserError
+from landmark.data.images import decoding
 from landmark.data.images.decoding import (
     MOST_PIXELS,
     BrokenImageError,
@@ -90,6 +91,27 @@ def test_of_sixteen_bits_only_the_transparent_value_becomes_white():
     content = packed(Image.fromarray(values), transparency=1000)
     found = decode(content, "x", Fitting(channels=1))
     assert found[0, :, 0].tolist() == [0, 255, 3, 128, 255]
+
+
+@pytest.mark.parametrize("mode", ["RGBA", "LA", "P", "I;16"])
+@pytest.mark.parametrize("band", [1, 10, 50])
+def test_large_images_are_converted_in_bands_to_the_same_pixels(monkeypatch, mode, band):
+    if mode == "I;16":
+        image = Image.fromarray(RANDOM.integers(0, 65536, (7, 9), np.uint16))
+    else:
+        image = Image.fromarray(RANDOM.integers(0, 256, (7, 9, 4), np.uint8)).convert(mode)
+    content = packed(image, **({"transparency": 3} if mode in ("P", "I;16") else {}))
+    whole = decode(content, "x", AS_IT_IS)
+    steps = []
+    for name in ("_on_white", "_sixteen_bits"):
+        convert = getattr(decoding, name)
+        monkeypatch.setattr(
+            decoding, name, lambda part, to=convert: steps.append(part.size) or to(part)
+        )
+    monkeypatch.setattr(decoding, "_BAND", band)
+    assert np.array_equal(decode(content, "x", AS_IT_IS), whole)
+    assert sum(height for _, height in steps) == 7
+    assert max(height for _, height in steps) == max(1, band // 9)
 
 
 def test_pixels_are_read_as_their_file_is():

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from landmark.core.errors import UserError
-from landmark.data.images import idx
+from landmark.data.compression import stream
 from landmark.data.images.decoding import Fitting
 from landmark.data.images.idx import find_idx, idx_source, read_idx
 
@@ -58,6 +58,8 @@ FAULTS = {
     "labels for images": (as_idx(LABELS), None, "does not have the shape of images"),
     "images for labels": (None, as_idx(IMAGES), "does not have the shape of labels"),
     "no images": (as_idx(IMAGES[:0]), as_idx(LABELS[:0]), "holds no images"),
+    "five dimensions": (as_idx(IMAGES[..., None, None]), None, "has 5 dimensions"),
+    "no dimensions": (b"\0\0\x08\0\1", None, "has 0 dimensions"),
     "four channels": (as_idx(np.zeros((3, 2, 2, 4), np.uint8)), None, "has 4 channels"),
 }
 
@@ -76,8 +78,9 @@ def test_a_label_beyond_the_names_is_refused(written):
 
 
 def test_what_unpacks_to_too_much_is_refused(written, monkeypatch):
-    monkeypatch.setattr(idx, "_MOST_BYTES", 50)
-    with pytest.raises(UserError, match="unpacks to more than the limit of 50 bytes"):
+    monkeypatch.setattr(stream, "SMALL", 50)
+    monkeypatch.setattr(stream, "RATIO", 0)
+    with pytest.raises(UserError, match="unpacks to more than 50 bytes"):
         idx_source(*written(gzip.compress(as_idx(IMAGES))))
 
 

@@ -76,6 +76,14 @@ def test_standard_input_is_translated_line_by_line(command, tiny_run, said, stdi
     assert answer.out.split("\n") == [*said(DOG), "", *said(CAT), ""]
 
 
+def test_a_line_of_standard_input_has_a_longest_length(command, tiny_run, stdin, monkeypatch):
+    monkeypatch.setattr("landmark.cli.inputs.LONGEST_LINE", 1000)
+    stdin(f"{DOG}\n" + "a" * 1001)
+    answer = command("translate", tiny_run)
+    assert answer.code == 2
+    assert "stdin:2: the line is longer than" in answer.err
+
+
 def test_no_input_is_no_output(command, tiny_run, stdin, monkeypatch):
     stdin("")
     assert command("translate", tiny_run).out == ""

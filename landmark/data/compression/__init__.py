@@ -1,0 +1,1 @@
+"""Compressed files and archives: what they unpack to is bounded and checked."""
