@@ -56,7 +56,7 @@ CASES = {
     "train": ["train", "transformer-embedded", *LONG, "--run", "NEW"],
     "evaluate": ["evaluate", "runs/translator"],
     "translate": ["translate", "runs/translator", TEXT],
-    "generate": ["generate", "runs/writer", "The", "--max-tokens", "30"],
+    "generate": ["generate", "runs/writer", "The", "--length", "30"],
     "average": ["average", "runs/translator", "--last", "2"],
     "figure": ["figure", "losses", "runs/translator", "--output", "losses.png"],
     "export": ["export", "runs/translator", "--to", "onnx", "--output", "NEW"],

@@ -20,6 +20,7 @@ from pydantic import BeforeValidator, ConfigDict, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as pydantic_dataclass
 
 from landmark.core.errors import UserError
+from landmark.core.limits import TOO_LARGE, find_too_large
 from landmark.core.registry import nearest
 
 Settings = TypeVar("Settings")
@@ -33,7 +34,12 @@ _USUAL_NAMES = {
     "num_workers": ("workers",),
 }
 """What other libraries call some settings."""
-_STRICT = ConfigDict(extra="forbid", use_attribute_docstrings=True, validate_default=True)
+_STRICT = ConfigDict(
+    extra="forbid",
+    use_attribute_docstrings=True,
+    validate_default=True,
+    allow_inf_nan=False,
+)
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
@@ -44,6 +50,8 @@ def settings(cls: type[Settings]) -> type[Settings]:
 
 def build(cls: type[Settings], values: Mapping[str, Any], origin: "Provenance") -> Settings:
     """Validate nested values into settings; `origin` says where each key came from."""
+    if path := find_too_large(values):
+        raise UserError(f"{origin.of(path)}: {path}: {TOO_LARGE}")
     try:
         return TypeAdapter(cls).validate_python(dict(values))
     except ValidationError as error:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from landmark.core.configuration import settings
+from landmark.core.limits import WORKERS
 from landmark.core.runtime import derive_seed
 from landmark.data.batch import MaskedBatch
 from landmark.data.ordering import Plan, like_length_batches
@@ -48,7 +49,7 @@ class MaskedBatchConfig:
     """Number of batches of shuffled samples to sort by length together (less padding)."""
     short: Annotated[float, Field(ge=0, le=1)] = 0.1
     """Fraction of samples that are shorter than the model's maximum length."""
-    workers: Annotated[int, Field(ge=0)] = 0
+    workers: Annotated[int, Field(ge=0, le=WORKERS)] = 0
     """Number of worker processes that load batches; 0: load in the main process."""
 
 

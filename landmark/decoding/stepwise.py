@@ -8,6 +8,7 @@ from pydantic import Field
 from torch import Tensor
 
 from landmark.core.configuration import settings
+from landmark.core.limits import COLDEST
 from landmark.decoding.blocking import Blocking
 from landmark.decoding.extension import keep_in_place
 from landmark.decoding.prefix import Prefixes
@@ -21,7 +22,7 @@ Chooser = Callable[[Tensor, Tensor, int], Tensor]
 class SamplingConfig:
     """How to draw the next token."""
 
-    temperature: Annotated[float, Field(gt=0)] = 1.0
+    temperature: Annotated[float, Field(ge=COLDEST)] = 1.0
     """Sampling temperature: below 1 sharpens the distribution, above 1 flattens it."""
     top_k: Annotated[int, Field(ge=1)] | None = None
     """Sample from the k most probable tokens only."""

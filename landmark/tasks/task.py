@@ -9,6 +9,7 @@ import torch
 from pydantic import Field, model_validator
 
 from landmark.core.configuration import Provenance, Settings, as_values, build, settings
+from landmark.core.limits import THREADS
 from landmark.engine.assembly import Assembly as Assembly
 from landmark.engine.settings import TrainerConfig
 from landmark.engine.trainer import Report
@@ -28,7 +29,7 @@ class RunConfig:
     """Random seed of the initial weights, the data order and all other random numbers."""
     device: str = "auto"
     """cpu, cuda, …; auto takes an accelerator if there is one."""
-    threads: Annotated[int, Field(ge=1)] | None = None
+    threads: Annotated[int, Field(ge=1, le=THREADS)] | None = None
     """Number of CPU threads; null: torch's default. Results are bit-identical only with the same
     number.
     """

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from landmark.core.configuration import settings
 from landmark.core.errors import UserError
+from landmark.core.limits import WORKERS
 from landmark.data.batch import ImageBatch
 from landmark.data.images.augment import AugmentConfig, cut_at_random, cut_out, mix_boxes, vary
 from landmark.data.images.decoding import BrokenImageError, Pixels
@@ -29,7 +30,7 @@ class ImageBatchConfig:
 
     size: Annotated[int, Field(ge=1)] = 128
     """Batch size in images."""
-    workers: Annotated[int, Field(ge=0)] = 0
+    workers: Annotated[int, Field(ge=0, le=WORKERS)] = 0
     """Number of worker processes that load batches; 0: load in the main process."""
     balanced: bool = False
     """Balanced sampling: draw every class equally often, repeating the images of rare classes."""

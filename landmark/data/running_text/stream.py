@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from landmark.core.configuration import settings
+from landmark.core.limits import WORKERS
 from landmark.data.batch import TextBatch
 from landmark.data.ordering import generator
 from landmark.data.running_text.document import SIDE
@@ -37,7 +38,7 @@ class StreamConfig:
     """Validation batch size: streams or windows. Fewer streams lose less context at their
     beginnings.
     """
-    workers: Annotated[int, Field(ge=0)] = 0
+    workers: Annotated[int, Field(ge=0, le=WORKERS)] = 0
     """Number of worker processes that load batches; 0: load in the main process."""
 
 

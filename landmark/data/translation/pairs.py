@@ -10,6 +10,7 @@ from pydantic import Field
 from torch import Tensor
 
 from landmark.core.configuration import settings
+from landmark.core.limits import WORKERS
 from landmark.core.runtime import derive_seed
 from landmark.data.batch import TranslationBatch
 from landmark.data.ordering import Plan, like_length_batches
@@ -26,7 +27,7 @@ class BatchConfig:
     """Maximum number of tokens per batch, counted on the longer side."""
     pool: Annotated[int, Field(ge=1)] = 50
     """Number of batches of shuffled pairs to sort by length together (less padding)."""
-    workers: Annotated[int, Field(ge=0)] = 0
+    workers: Annotated[int, Field(ge=0, le=WORKERS)] = 0
     """Number of worker processes that load batches; 0: load in the main process."""
     bpe_dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0
     """BPE-dropout: probability of dropping a merge; `tokens` counts tokens without it."""

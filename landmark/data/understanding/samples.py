@@ -11,6 +11,7 @@ from pydantic import Field
 from torch import Tensor
 
 from landmark.core.configuration import settings
+from landmark.core.limits import WORKERS
 from landmark.data.batch import Batch
 from landmark.data.ordering import Plan, like_length_batches
 from landmark.data.understanding.encoding import EncodedExample
@@ -30,7 +31,7 @@ class ExampleBatchConfig:
     """Maximum sequence length in tokens, longer texts are truncated; null: the model's (recurrent:
     512).
     """
-    workers: Annotated[int, Field(ge=0)] = 0
+    workers: Annotated[int, Field(ge=0, le=WORKERS)] = 0
     """Number of worker processes that load batches; 0: load in the main process."""
 
 

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from landmark.core.configuration import Positional, settings
 from landmark.core.errors import UserError
+from landmark.core.limits import LENGTH
 from landmark.figures import style
 from landmark.figures.style import readable
 from landmark.tasks.card import OpenOptions, Report
@@ -36,7 +37,7 @@ class Options(OpenOptions):
     """Text file to read, plain or gzipped."""
     output: Path = Path("cells.png")
     """Output file."""
-    length: Annotated[int, Field(ge=1)] = 50_000
+    length: Annotated[int, Field(ge=1, le=LENGTH)] = 50_000
     """Maximum number of characters to read."""
 
 

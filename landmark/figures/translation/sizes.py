@@ -9,6 +9,7 @@ from pydantic import Field
 
 from landmark.core.configuration import Positional, as_values, settings
 from landmark.core.errors import UserError
+from landmark.core.limits import BEAM
 from landmark.figures import style
 from landmark.figures.translation.interval import whiskers
 from landmark.tasks.card import Report
@@ -35,7 +36,7 @@ class Options:
     """Your source sentences instead (or a .tsv with both sides) …"""
     reference: Path | None = None
     """… and their reference translations."""
-    beam: Annotated[int, Field(ge=1)] | None = None
+    beam: Annotated[int, Field(ge=1, le=BEAM)] | None = None
     """Beam size; 1 is greedy search."""
     to: str | None = None
     """Target language, for a multilingual model."""

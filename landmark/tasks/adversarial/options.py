@@ -5,13 +5,14 @@ from typing import Annotated
 from pydantic import Field
 
 from landmark.core.configuration import settings
+from landmark.core.limits import LENGTH, RESAMPLES, SAMPLES
 
 
 @settings
 class SampleOptions:
     """Options of `landmark sample` for GANs."""
 
-    count: Annotated[int, Field(ge=1)] = 16
+    count: Annotated[int, Field(ge=1, le=SAMPLES)] = 16
     """Number of samples."""
     seed: Annotated[int, Field(ge=0)] = 1
     """Random seed."""
@@ -21,9 +22,9 @@ class SampleOptions:
 class EvaluateOptions:
     """How many samples to compare with the data's distribution."""
 
-    count: Annotated[int, Field(ge=100)] = 10_000
+    count: Annotated[int, Field(ge=100, le=LENGTH)] = 10_000
     """Number of samples."""
     seed: Annotated[int, Field(ge=0)] = 1
     """Random seed."""
-    bootstrap: Annotated[int, Field(ge=0)] = 1000
+    bootstrap: Annotated[int, Field(ge=0, le=RESAMPLES)] = 1000
     """Bootstrap resamples for 95 % confidence intervals and paired tests; 0: none."""

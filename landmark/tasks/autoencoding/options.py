@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from landmark.core.configuration import settings
+from landmark.core.limits import RESAMPLES, SAMPLES
 
 
 @settings
@@ -18,7 +19,7 @@ class EvaluateOptions:
     """Evaluate on your own data: plain text, labelled texts as in training, or a folder of images
     (or .zip, .tar). Repeatable.
     """
-    bootstrap: Annotated[int, Field(ge=0)] = 1000
+    bootstrap: Annotated[int, Field(ge=0, le=RESAMPLES)] = 1000
     """Bootstrap resamples for 95 % confidence intervals and paired tests; 0: none."""
     strict: bool = False
     """Stop at the first unreadable image."""
@@ -28,7 +29,7 @@ class EvaluateOptions:
 class SampleOptions:
     """Options of `landmark sample` for autoencoders."""
 
-    count: Annotated[int, Field(ge=1)] = 16
+    count: Annotated[int, Field(ge=1, le=SAMPLES)] = 16
     """Number of samples."""
     seed: Annotated[int, Field(ge=0)] = 1
     """Random seed."""

@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 
 from landmark.core.configuration import settings
 from landmark.core.errors import UserError
+from landmark.core.limits import WORKERS
 from landmark.data.understanding.bag_of_words import FILE, BagSamples, WordList
 from landmark.data.understanding.corpus import (
     Labels,
@@ -35,7 +36,7 @@ class BagBatchConfig:
 
     size: Annotated[int, Field(ge=1)] = 128
     """Batch size in texts."""
-    workers: Annotated[int, Field(ge=0)] = 0
+    workers: Annotated[int, Field(ge=0, le=WORKERS)] = 0
     """Number of worker processes that load batches; 0: load in the main process."""
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from landmark.core.configuration import Positional, settings
+from landmark.core.limits import IMAGE, SAMPLES
 from landmark.tasks.card import ExportOptions, PrecisionOptions
 
 
@@ -45,7 +46,7 @@ class SimilarOptions:
 
     among: Path
     """Folder of images to search, including subfolders."""
-    count: Annotated[int, Field(ge=1)] = 6
+    count: Annotated[int, Field(ge=1, le=SAMPLES)] = 6
     """Number of similar images to find for each image."""
 
 
@@ -92,9 +93,9 @@ class _NetworkOptions:
     """Network name, as resnet-50; default: inferred from the tensors."""
     labels: Path | None = None
     """File with the class names: one per line, or JSON."""
-    resize: Annotated[int, Field(ge=1)] | None = None
+    resize: Annotated[int, Field(ge=1, le=IMAGE)] | None = None
     """Resize the shorter side of an image to this many pixels."""
-    image_size: Annotated[int, Field(ge=1)] | None = None
+    image_size: Annotated[int, Field(ge=1, le=IMAGE)] | None = None
     """Size of the centre crop in pixels."""
     interpolation: Literal["bilinear", "bicubic"] | None = None
     """Interpolation when resizing; default: as the weights specify, else bilinear."""

@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from landmark.core.configuration import settings
+from landmark.core.limits import RESAMPLES
 
 
 @settings
@@ -18,5 +19,5 @@ class EvaluateOptions:
     """Evaluate on your own data: plain text, labelled texts as in training, or a folder of images
     (or .zip, .tar). Repeatable.
     """
-    bootstrap: Annotated[int, Field(ge=0)] = 1000
+    bootstrap: Annotated[int, Field(ge=0, le=RESAMPLES)] = 1000
     """Bootstrap resamples for 95 % confidence intervals and paired tests; 0: none."""

@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from landmark.core.configuration import Positional, settings
+from landmark.core.limits import LENGTH, NGRAM, SAMPLES, Temperature
 
 
 @settings
@@ -16,7 +17,7 @@ class SamplingOptions:
         "Sampling": ("temperature", "top_k", "top_p", "repetition_penalty", "seed")
     }
 
-    temperature: Annotated[float, Field(ge=0)] = 1.0
+    temperature: Temperature = 1.0
     """Sampling temperature: lower for safer text, higher for more varied text; 0: greedy."""
     top_k: Annotated[int, Field(ge=1)] | None = None
     """Sample from the k most probable tokens only."""
@@ -32,19 +33,19 @@ class SamplingOptions:
 class GenerateOptions(SamplingOptions):
     """How text is generated after a prompt."""
 
-    length: Annotated[int, Field(ge=1)] = 500
+    length: Annotated[int, Field(ge=1, le=LENGTH)] = 500
     """Maximum number of new tokens."""
-    no_repeat_ngram: Annotated[int, Field(ge=1)] | None = None
+    no_repeat_ngram: Annotated[int, Field(ge=1, le=NGRAM)] | None = None
     """Never repeat an n-gram of this many tokens."""
-    min_length: Annotated[int, Field(ge=0)] = 0
+    min_length: Annotated[int, Field(ge=0, le=LENGTH)] = 0
     """Minimum number of new tokens."""
     stop: tuple[str, ...] = ()
     r"""Stop at this string (\n: the end of a line). Repeatable."""
     seed: int | None = None
     """Random seed. [default: 1]"""
-    samples: Annotated[int, Field(ge=1)] = 1
+    samples: Annotated[int, Field(ge=1, le=SAMPLES)] = 1
     """Number of texts for each prompt."""
-    batch_size: Annotated[int, Field(ge=1)] = 16
+    batch_size: Annotated[int, Field(ge=1, le=SAMPLES)] = 16
     """Number of texts to generate at a time."""
     speed: bool = False
     """Print tokens per second to stderr at the end."""
@@ -56,9 +57,9 @@ class StoryOptions(SamplingOptions):
 
     story: Path | None = None
     """Text file to continue, as written by /save."""
-    length: Annotated[int, Field(ge=1)] = 80
+    length: Annotated[int, Field(ge=1, le=LENGTH)] = 80
     """Maximum number of new tokens per turn."""
-    temperature: Annotated[float, Field(ge=0)] = 0.8
+    temperature: Temperature = 0.8
     """Sampling temperature: lower for safer text, higher for more varied text; 0: greedy."""
     seed: int = 1
     """Random seed of the first turn; each turn adds one."""

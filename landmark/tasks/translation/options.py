@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field, model_validator
 
 from landmark.core.configuration import Positional, settings
+from landmark.core.limits import BATCH, BEAM, LENGTH, NGRAM, RESAMPLES, SAMPLES
 from landmark.tasks.card import ExportOptions, PrecisionOptions
 
 LARGEST_JOIN = 6
@@ -85,11 +86,11 @@ class TranslateOptions:
 
     to: str | None = None
     """Target language, for a multilingual model."""
-    beam: Annotated[int, Field(ge=1)] | None = None
+    beam: Annotated[int, Field(ge=1, le=BEAM)] | None = None
     """Beam size; 1 is greedy search. Default: the recipe's."""
     length_penalty: Annotated[float, Field(ge=0)] | None = None
     """Exponent of the length penalty: 0 prefers short translations. Default: the recipe's."""
-    n_best: Annotated[int, Field(ge=1)] = 1
+    n_best: Annotated[int, Field(ge=1, le=BEAM)] = 1
     """Number of translations for each sentence, with their scores."""
     prefix: str = ""
     """Force every translation to start with these words."""
@@ -106,11 +107,11 @@ class TranslateOptions:
     """With --sample: sample from the most probable tokens whose probabilities add up to p."""
     seed: int | None = None
     """With --sample: random seed. [default: 1]"""
-    no_repeat_ngram: Annotated[int, Field(ge=1)] | None = None
+    no_repeat_ngram: Annotated[int, Field(ge=1, le=NGRAM)] | None = None
     """Never repeat an n-gram of this many tokens."""
-    min_length: Annotated[int, Field(ge=0)] = 0
+    min_length: Annotated[int, Field(ge=0, le=LENGTH)] = 0
     """Minimum number of new tokens."""
-    batch_size: Annotated[int, Field(ge=1)] = SEARCH_TOKENS
+    batch_size: Annotated[int, Field(ge=1, le=BATCH)] = SEARCH_TOKENS
     """Batch size in source tokens times the beam size. Smaller batches need less memory."""
 
     @model_validator(mode="after")
@@ -180,7 +181,7 @@ class AlignOptions:
     """
     choose: bool = False
     """Print the alignment error rate of each layer and head instead."""
-    gold: Annotated[int, Field(ge=1)] | None = None
+    gold: Annotated[int, Field(ge=1, le=SAMPLES)] | None = None
     """With --choose: number of gold-aligned sentences to use; default: 200."""
     figure: Path | None = None
     """Plot one sentence's alignment (or the choice) to this file."""
@@ -224,17 +225,17 @@ class EvaluateOptions:
     """… and their reference translations."""
     join: tuple[str, ...] = ()
     """Join this many consecutive sentences into one: 2, or 1-4 for each of these. Repeatable."""
-    beam: Annotated[int, Field(ge=1)] | None = None
+    beam: Annotated[int, Field(ge=1, le=BEAM)] | None = None
     """Beam size; 1 is greedy search. Default: the recipe's."""
     length_penalty: Annotated[float, Field(ge=0)] | None = None
     """Exponent of the length penalty: 0 prefers short translations. Default: the recipe's."""
     to: str | None = None
     """Target language, for a multilingual model."""
-    no_repeat_ngram: Annotated[int, Field(ge=1)] | None = None
+    no_repeat_ngram: Annotated[int, Field(ge=1, le=NGRAM)] | None = None
     """Never repeat an n-gram of this many tokens."""
-    min_length: Annotated[int, Field(ge=0)] = 0
+    min_length: Annotated[int, Field(ge=0, le=LENGTH)] = 0
     """Minimum number of new tokens."""
-    batch_size: Annotated[int, Field(ge=1)] = SEARCH_TOKENS
+    batch_size: Annotated[int, Field(ge=1, le=BATCH)] = SEARCH_TOKENS
     """Batch size in source tokens times the beam size. Smaller batches need less memory."""
     against: tuple[Path, ...] = ()
     """Compare with another run, or a file of translations, by a paired significance test.
@@ -244,7 +245,7 @@ class EvaluateOptions:
     """With --against: paired bootstrap (the default) or approximate randomization."""
     comet: str | None = None
     """Also compute COMET (needs unbabel-comet): a model name or .ckpt."""
-    bootstrap: Annotated[int, Field(ge=0)] = 1000
+    bootstrap: Annotated[int, Field(ge=0, le=RESAMPLES)] = 1000
     """Bootstrap resamples for 95 % confidence intervals and paired tests; 0: none."""
     by_length: Path | None = None
     """Plot BLEU by source length to this file, and print it."""
