@@ -18,9 +18,7 @@ class RaceOptions:
     overrides: Annotated[tuple[str, ...], Positional("OVERRIDES")] = ()
     """Settings to override, as model.dropout=0.2."""
     problem: str | None = None
-    """Your own problem, as my_module:factory. Runs that Python code, looked for in the current folder
-    first.
-    """
+    """Your own problem, as my_module:factory. Runs this code, of the current folder first."""
     methods: str | None = None
     """Optimizers to compare, as adam,sgd; default: all of the race."""
     rates: str | None = None
