@@ -147,6 +147,8 @@ def _answer(error: BaseException) -> int:
                 _give_up_output()
             reason = error.strerror or str(error)
             return _complain(f"{error.filename}: {reason}" if error.filename else reason, 2)
+        case RuntimeError() if str(error).startswith("Symlink loop"):  # Path.resolve's
+            return _complain(f"{error}: a link that leads to itself is no file or folder", 2)
     return report_crash(error)
 
 

@@ -88,9 +88,13 @@ def test_an_exception_that_a_callback_swallows_comes_again(number):
         def __del__(self) -> None:
             os.kill(os.getpid(), number)
 
-    with pytest.raises(KeyboardInterrupt), signals_raised():
-        Swallowing()
-        signal.pause()
+    def work() -> None:
+        with signals_raised():
+            Swallowing()
+            signal.pause()
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
 
 
 def test_a_signal_that_the_caller_ignores_stays_ignored():
