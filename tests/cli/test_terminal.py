@@ -87,10 +87,12 @@ def test_a_files_name_that_is_no_utf8_is_printed_as_its_bytes(tiny_run, tmp_path
 
 PROGRESS = """
 import sys
+from landmark.cli.progress import Downloads
 from landmark.cli.progress_bar import ProgressBar
 from landmark.cli.terminal import escaping
 with escaping(), ProgressBar("read", 10) as bar:
     bar.advance(3)
+    Downloads(bar.console).report({"kind": "note", "text": "note \\x1b[31mred"})
     print("out \\x1b[31mred \\x1b]8;;http://evil\\x1b\\\\link")
     print("warning \\x1b[31mred", file=sys.stderr)
 """
@@ -100,6 +102,7 @@ def test_lines_above_a_progress_bar_are_shown():
     said = on_terminal("-c", PROGRESS)
     assert r"out \x1b[31mred \x1b]8;;http://evil\x1b\link" in said
     assert r"warning \x1b[31mred" in said
+    assert r"note \x1b[31mred" in said
     assert "\x1b[31mred" not in said
     assert "3/10" in said
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -73,17 +74,27 @@ def test_a_crash_in_a_process_is_one_line_of_the_race(bowl, module, tmp_path):
     assert 'raise Panic("at step 3")' in path.read_text()
 
 
+def blocked_signals(race: int) -> list[int]:
+    """The masks of a race's processes that have begun."""
+    found = []
+    for child in Path(f"/proc/{race}/task/{race}/children").read_text().split():
+        if "spawn_main" in Path(f"/proc/{child}/cmdline").read_text():
+            status = Path(f"/proc/{child}/status").read_text()
+            found.append(int(re.search(r"SigBlk:\s*(\w+)", status)[1], 16))
+    return found
+
+
 def test_ctrl_c_while_processes_start_is_one_line(slow_bowl):
     words = ["race", "--problem", slow_bowl, "--methods", "adam", "--jobs", "2"]
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     command = [sys.executable, "-m", "landmark", *words]
     race = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
     signal.signal(signal.SIGINT, before)
-    children = Path(f"/proc/{race.pid}/task/{race.pid}/children")
     deadline = time.monotonic() + 100
-    while len(children.read_text().split()) < 3:  # two, and multiprocessing's own
+    while len(masks := blocked_signals(race.pid)) < 2:
         assert time.monotonic() < deadline
         time.sleep(0.01)
+    assert all(mask >> (signal.SIGINT - 1) & 1 for mask in masks)
     os.killpg(race.pid, signal.SIGINT)
     _, said = race.communicate(timeout=60)
     assert race.returncode == 130
