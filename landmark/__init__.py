@@ -1,5 +1,10 @@
 """Landmark: the landmark deep-learning systems of 2012-2020 as one working toolkit."""
 
+from landmark.core import signals
+
+if signals.is_command():  # before anything that takes time
+    signals.answer_at_once()
+
 from typing import TYPE_CHECKING, Any
 
 from landmark.core.processor import spare_undescribed_tiles

@@ -15,6 +15,7 @@ from landmark.cli.completion import complete_network, complete_recipe, complete_
 from landmark.cli.options import Threads
 from landmark.core.configuration import Positional, documentation, field_defaults
 from landmark.core.errors import UserError
+from landmark.core.limits import TOO_LARGE, find_too_large
 from landmark.core.threads import threads_set
 from landmark.tasks.index import check_network, check_recipe
 
@@ -234,6 +235,8 @@ def read_options(cls: type[Any], given: Mapping[str, Any]) -> Any:
         for key, value in given.items()
         if key in flags
     }
+    if field := find_too_large(values):
+        raise UserError(f"{flags[field].name}: {TOO_LARGE}")
     try:
         return TypeAdapter(cls).validate_python(values)
     except ValidationError as error:

@@ -133,13 +133,11 @@ def _write_help(command: Any, context: Any, formatter: Any) -> None:
             with formatter.section(title):
                 formatter.write_dl(rows)
         return
-    from rich.console import Console
+    from landmark.cli.console import Console
 
     console = Console()
-    with console.capture() as captured:
-        for part in _panels(command, context):
-            console.print(part)
-    formatter.write(captured.get())
+    for part in _panels(command, context):  # the formatter would give them to print, to be escaped
+        console.print(part)
 
 
 def _panels(command: Any, context: Any) -> "list[RenderableType]":

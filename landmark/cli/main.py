@@ -3,13 +3,8 @@
 import io
 import os
 import re
-import signal
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
-from types import FrameType
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -18,7 +13,10 @@ import landmark.tasks  # noqa: F401  registers the tasks
 from landmark import __version__
 from landmark.cli import catalog, data, inspection, race, systems
 from landmark.cli.help import App, missing
+from landmark.cli.terminal import escaping
+from landmark.core.crash import report_crash
 from landmark.core.errors import UserError
+from landmark.core.signals import Terminated, signals_raised
 from landmark.tasks.card import CARDS, START
 
 INSIDE, TRAIN, KEEPING = "Look inside", "Train and score", "Manage"
@@ -93,8 +91,8 @@ _CHECKPOINT = re.compile(r"auto|latest|best|averaged|\d+|step-\d+")
 def main(arguments: list[str] | None = None) -> None:
     """Run a command; a user's mistake is one line on stderr and exit code 2."""
     for stream in (sys.stdout, sys.stderr):  # text is UTF-8 on the way in and out, in any locale
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(encoding="utf-8")
+        if isinstance(stream, io.TextIOWrapper):  # and names of files are the bytes they were
+            stream.reconfigure(encoding="utf-8", errors="surrogateescape")
     if _COMPLETION in os.environ:  # a shell asks what could stand here
         _command(tuple(CARDS)).main(prog_name="landmark")
     code = run(sys.argv[1:] if arguments is None else arguments)
@@ -116,66 +114,47 @@ def _exit_at_once(code: int) -> NoReturn:
 
 def run(arguments: list[str]) -> int:
     """The exit code of a command line."""
-    try:
-        with _terminable():
-            code = _invoke(complete_resume(arguments or ["--help"]))
-        sys.stdout.flush()  # a reader that has left is noticed here, not when Python ends
-        return code
-    except UserError as error:
-        return _complain(str(error), 2)
-    except _CommandLineError as error:
-        return _complain(_mistake(error), 2)
-    except Terminated:
-        return _complain("terminated", 143)
-    except (KeyboardInterrupt, typer.Abort):
-        return _complain("interrupted", 130)
-    except BrokenPipeError:  # the reader of our output left, as `head` does
-        _give_up_output()
-        return 0
-    except OSError as error:  # a file or folder that cannot be used, a full disk
+    with escaping():
         try:
-            sys.stdout.flush()
-        except OSError:  # Python would try again when it ends, and end with a code of its own
+            with signals_raised():
+                code = _invoke(complete_resume(arguments or ["--help"]))
+            sys.stdout.flush()  # a reader that has left is noticed here, not when Python ends
+            return code
+        except SystemExit:
+            raise
+        except BaseException as error:  # a panic of Rust's is no Exception
+            return _answer(error)
+
+
+def _answer(error: BaseException) -> int:
+    """Say in one line why a command ended; the exit code."""
+    match error:
+        case UserError():
+            return _complain(str(error), 2)
+        case _CommandLineError():
+            return _complain(_mistake(error), 2)
+        case Terminated():
+            return _complain("terminated", 143)
+        case KeyboardInterrupt() | typer.Abort():
+            return _complain("interrupted", 130)
+        case BrokenPipeError():  # the reader of our output left, as `head` does
             _give_up_output()
-        reason = error.strerror or str(error)
-        return _complain(f"{error.filename}: {reason}" if error.filename else reason, 2)
+            return 0
+        case OSError():  # a file or folder that cannot be used, a full disk
+            try:
+                sys.stdout.flush()
+            except OSError:  # Python would try again when it ends, and end with a code of its own
+                _give_up_output()
+            reason = error.strerror or str(error)
+            return _complain(f"{error.filename}: {reason}" if error.filename else reason, 2)
+        case RuntimeError() if str(error).startswith("Symlink loop"):  # Path.resolve's
+            return _complain(f"{error}: a link that leads to itself is no file or folder", 2)
+    return report_crash(error)
 
 
 def _give_up_output() -> None:
     """Let what stdout still holds go nowhere."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-class Terminated(KeyboardInterrupt):
-    """SIGTERM, which is answered as Ctrl-C is: what was begun is tidied up on the way out."""
-
-
-@contextmanager
-def _terminable() -> Iterator[None]:
-    """Turn SIGTERM into an exception for the length of a command."""
-
-    def terminate(number: int, frame: FrameType | None) -> None:
-        raise Terminated
-
-    def raise_again(lost: "sys.UnraisableHookArgs") -> None:
-        """Where a callback swallowed it (import has such), it comes again a moment later."""
-        if isinstance(lost.exc_value, Terminated):
-            signal.setitimer(signal.ITIMER_REAL, 0.01)
-        else:
-            hook(lost)
-
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    previous = {n: signal.signal(n, terminate) for n in (signal.SIGTERM, signal.SIGALRM)}
-    hook, sys.unraisablehook = sys.unraisablehook, raise_again
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        sys.unraisablehook = hook
-        for number, handler in previous.items():
-            signal.signal(number, handler)
 
 
 @cache

@@ -160,6 +160,10 @@ def refuse_overwriting(outputs: Mapping[str, Path], inputs: Iterable[Path]) -> N
         seen[place] = flag
         if path.is_dir():
             raise UserError(f"{flag} {path}: is a folder: name a file")
+        if path.exists() and not path.is_file():  # a device would be replaced by a file
+            raise UserError(
+                f"{flag} {path}: is a device or a pipe: name a file, or leave out {flag}"
+            )
         if not place.parent.is_dir():
             raise UserError(f"{flag} {path}: there is no folder {path.parent}")
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, Self
 
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -17,9 +17,9 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
-from rich.progress import Progress as Bar
 from rich.text import Text
 
+from landmark.cli.console import Bar, Console
 from landmark.cli.outputs import Printer
 from landmark.cli.progress_bar import ProgressBar
 from landmark.core.threads import BusyCores
@@ -184,7 +184,6 @@ class TrainingBar(Bar):
             TextColumn("left"),
             TimeRemainingColumn(),
             console=console,
-            disable=not console.is_terminal,
         )
 
     def show(self, record: Mapping[str, Any], losses: str, speed: str) -> None:

@@ -3,9 +3,9 @@
 import time
 from typing import Self
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-from rich.progress import Progress as Bar
+
+from landmark.cli.console import Bar, Console
 
 _SECONDS = 10.0  # between two plain lines: short work is done in silence
 
@@ -28,7 +28,6 @@ class ProgressBar:
             TimeRemainingColumn(),
             console=self.console,
             transient=True,
-            disable=not self.console.is_terminal,
         )
         self.task = self.bar.add_task(verb, total=total, completed=done, rate="")
 

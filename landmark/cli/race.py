@@ -132,10 +132,9 @@ class _Progress:
     """A line for each trial on stderr; on a terminal, a bar below."""
 
     def __init__(self) -> None:
-        from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-        from rich.progress import Progress as Bar
 
+        from landmark.cli.console import Bar, Console
         from landmark.cli.progress import Downloads
 
         self.console = Console(stderr=True)
@@ -146,7 +145,6 @@ class _Progress:
             BarColumn(),
             TimeRemainingColumn(),
             console=self.console,
-            disable=not self.console.is_terminal,
         )
         self.task = self.bar.add_task("trials", total=None)
 

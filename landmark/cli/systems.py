@@ -88,7 +88,7 @@ def _print_systems(index: Index, systems: list[SystemFacts]) -> None:
 
 
 def _print_by_task(index: Index, systems: list[SystemFacts]) -> None:
-    from rich.console import Console
+    from landmark.cli.console import Console
 
     width = max(len(system.name) for system in systems)
     columns = [

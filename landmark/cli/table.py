@@ -45,6 +45,8 @@ def rich_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> "Tab
     from rich.table import Table
     from rich.text import Text
 
+    from landmark.cli.terminal import escaped
+
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for number, column in enumerate(columns):
         first = number == 0
@@ -56,11 +58,11 @@ def rich_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> "Tab
             min_width=column.width,
         )
     for row in rows:
-        table.add_row(*map(Text, row))
+        table.add_row(*(Text(escaped(cell)) for cell in row))
     return table
 
 
 def _print_rich(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
-    from rich.console import Console
+    from landmark.cli.console import Console
 
     Console().print(rich_table(columns, rows))

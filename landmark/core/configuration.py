@@ -20,6 +20,7 @@ from pydantic import BeforeValidator, ConfigDict, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as pydantic_dataclass
 
 from landmark.core.errors import UserError
+from landmark.core.limits import TOO_LARGE, find_too_large
 from landmark.core.registry import nearest
 
 Settings = TypeVar("Settings")
@@ -42,7 +43,12 @@ _FORMER_NAMES = {
     "written_out": "readable",
 }
 """What some settings were called until 2026-11-19; runs and recipes of that time are still read."""
-_STRICT = ConfigDict(extra="forbid", use_attribute_docstrings=True, validate_default=True)
+_STRICT = ConfigDict(
+    extra="forbid",
+    use_attribute_docstrings=True,
+    validate_default=True,
+    allow_inf_nan=False,
+)
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
@@ -53,6 +59,8 @@ def settings(cls: type[Settings]) -> type[Settings]:
 
 def build(cls: type[Settings], values: Mapping[str, Any], origin: "Provenance") -> Settings:
     """Validate nested values into settings; `origin` says where each key came from."""
+    if path := find_too_large(values):
+        raise UserError(f"{origin.of(path)}: {path}: {TOO_LARGE}")
     try:
         return TypeAdapter(cls).validate_python(_present_names(values))
     except ValidationError as error:

@@ -97,6 +97,8 @@ def check_place(path: Path, formats: Any = PICTURES) -> None:
         )
     if path.is_dir():
         raise UserError(f"{path}: is a folder: name the figure's file")
+    if path.exists() and not path.is_file():  # it would be replaced by a file
+        raise UserError(f"{path}: is a device or a pipe: name the figure's file")
     if not path.parent.is_dir():
         raise UserError(f"{path}: the figure cannot be written: there is no folder {path.parent}")
 

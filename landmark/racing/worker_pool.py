@@ -9,8 +9,10 @@ import multiprocessing
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
@@ -54,12 +56,13 @@ class _WorkerPool:
         """For the length of a `with` block; whatever ends it, trials under way are saved."""
         context = multiprocessing.get_context("spawn")
         try:
-            for _ in range(self.jobs):
-                ours, theirs = context.Pipe()
-                member = context.Process(target=_work, args=(theirs, self.threads))
-                member.start()
-                theirs.close()
-                self.members[ours] = member
+            with _interrupts_blocked():
+                for _ in range(self.jobs):
+                    ours, theirs = context.Pipe()
+                    member = context.Process(target=_work, args=(theirs, self.threads))
+                    member.start()
+                    theirs.close()
+                    self.members[ours] = member
             yield self
             for connection in self.members:
                 connection.send(None)
@@ -104,6 +107,17 @@ class _WorkerPool:
             raise fault
 
 
+@contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """Processes that start within the block never see Ctrl-C, not even while they import."""
+    resource_tracker.ensure_running()  # it would end the blocking
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+
+
 def _work(connection: Connection, threads: int) -> None:
     """Run the trials that come, until none does."""
     os.setpgrp()
@@ -117,5 +131,9 @@ def _work(connection: Connection, threads: int) -> None:
             return  # saved; the race that sent the signal waits for no answer
         except UserError as error:
             connection.send(type(error)(str(error)))
+        except BaseException as error:  # reported by the race, which alone talks to the user
+            crash = RuntimeError(f"{trial.name}: {type(error).__name__}: {error}")
+            crash.add_note(traceback.format_exc())
+            connection.send(crash)
         else:
             connection.send(None)

@@ -5,6 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from landmark.core import limits
 from landmark.core.configuration import Positional, settings
 
 
@@ -20,7 +21,7 @@ class RateFinderOptions:
     """First learning rate."""
     highest: Annotated[float, Field(gt=0)] = 10.0
     """Last learning rate; the test ends earlier if the loss diverges."""
-    updates: Annotated[int, Field(ge=20)] = 100
+    updates: Annotated[int, Field(ge=20, le=limits.LENGTH)] = 100
     """Number of updates; the learning rate rises with each."""
     figure: Path | None = None
     """Plot the loss against the learning rate to this file."""

@@ -51,6 +51,11 @@ def test_a_wrong_command_line_gets_one_line(mistake, words, said):
         (UserError("one\ntwo"), 2, "landmark: one two\n"),
         (FileNotFoundError(2, "No such file", "there"), 2, "landmark: there: No such file\n"),
         (OSError(28, "No space left on device"), 2, "landmark: No space left on device\n"),
+        (
+            RuntimeError("Symlink loop from 'x'"),
+            2,
+            "landmark: Symlink loop from 'x': a link that leads to itself is no file or folder\n",
+        ),
         (KeyboardInterrupt(), 130, "landmark: interrupted\n"),
         (typer.Abort(), 130, "landmark: interrupted\n"),
         (typer.Exit(3), 3, ""),
@@ -67,6 +72,39 @@ def test_each_way_to_end_has_its_exit_code(monkeypatch, capsys, error, code, sai
     assert main.run(["fail"]) == code
     assert capsys.readouterr() == ("", said)
     assert main.run(["pass"]) == 0
+
+
+class PanicException(BaseException):
+    """What pyo3 raises where Rust panics: no Exception."""
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError("odd"), PanicException(), MemoryError()])
+def test_an_unexpected_error_is_one_line_and_1(monkeypatch, capsys, error):
+    def fail(arguments: list[str]) -> int:
+        raise error
+
+    monkeypatch.setattr(main, "_invoke", fail)
+    assert main.run(["list"]) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.count("\n") == 1
+    assert said.err.startswith("landmark: ")
+    assert type(error).__name__ in said.err
+
+
+def test_a_damaged_installation_is_one_line(tmp_path):
+    """As where a dependency is missing: typer, here."""
+    (tmp_path / "typer.py").write_text("raise ModuleNotFoundError('no typer here')")
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    result = subprocess.run(
+        [sys.executable, "-m", "landmark", "list"],
+        capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": path},
+    )  # fmt: skip
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr.startswith(
+        "landmark: unexpected error: ModuleNotFoundError: no typer here"
+    )
+    assert result.stderr.count("\n") == 1
 
 
 def test_resume_may_stand_alone():

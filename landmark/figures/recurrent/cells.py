@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
+from landmark.core import limits
 from landmark.core.configuration import Positional, settings
 from landmark.core.errors import UserError
 from landmark.figures import style
@@ -36,7 +37,7 @@ class Options(OpenOptions):
     """Text file to read, plain or gzipped."""
     output: Path = Path("cells.png")
     """Output file."""
-    length: Annotated[int, Field(ge=1)] = 50_000
+    length: Annotated[int, Field(ge=1, le=limits.LENGTH)] = 50_000
     """Maximum number of characters to read."""
 
 

@@ -26,12 +26,12 @@ def draw_attention(attention: Any, path: Path) -> None:
 
 
 def attention_table(columns: Sequence[str], rows: Sequence[str], weights: "Tensor") -> list[str]:
-    """The same for the terminal, in colours if it has some."""
+    """The same as lines of text."""
     from rich.console import Console
 
     from landmark.figures.translation.heatmap import terminal_heatmap
 
-    console = Console()
+    console = Console(color_system=None)
     with console.capture() as captured:
         console.print(terminal_heatmap(columns, rows, weights))
     return captured.get().rstrip("\n").split("\n")

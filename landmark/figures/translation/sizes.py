@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
+from landmark.core import limits
 from landmark.core.configuration import Positional, as_values, settings
 from landmark.core.errors import UserError
 from landmark.figures import style
@@ -35,7 +36,7 @@ class Options:
     """Your source sentences instead (or a .tsv with both sides) …"""
     reference: Path | None = None
     """… and their reference translations."""
-    beam: Annotated[int, Field(ge=1)] | None = None
+    beam: Annotated[int, Field(ge=1, le=limits.BEAM)] | None = None
     """Beam size; 1 is greedy search."""
     to: str | None = None
     """Target language, for a multilingual model."""

@@ -3,19 +3,10 @@
 from pathlib import Path
 from typing import Annotated, ClassVar
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from landmark.core import limits
 from landmark.core.configuration import Positional, settings
-
-
-def _zero_or_warm(temperature: float) -> float:
-    if 0 < temperature < limits.COLDEST:
-        raise ValueError(f"must be at least {limits.COLDEST}, or 0 for the likeliest token")
-    return temperature
-
-
-Temperature = Annotated[float, Field(ge=0, le=limits.HOTTEST), AfterValidator(_zero_or_warm)]
 
 
 @settings
@@ -26,7 +17,7 @@ class SamplingOptions:
         "Sampling": ("temperature", "top_k", "top_p", "repetition_penalty", "seed")
     }
 
-    temperature: Temperature = 1.0
+    temperature: limits.Temperature = 1.0
     """Sampling temperature: lower for safer text, higher for more varied text; 0: greedy."""
     top_k: Annotated[int, Field(ge=1)] | None = None
     """Sample from the k most probable tokens only."""
@@ -44,7 +35,7 @@ class GenerateOptions(SamplingOptions):
 
     length: Annotated[int, Field(ge=1, le=limits.LENGTH)] = 500
     """Maximum number of new tokens."""
-    no_repeat_ngram: Annotated[int, Field(ge=1)] | None = None
+    no_repeat_ngram: Annotated[int, Field(ge=1, le=limits.NGRAM)] | None = None
     """Never repeat an n-gram of this many tokens."""
     min_length: Annotated[int, Field(ge=0, le=limits.LENGTH)] = 0
     """Minimum number of new tokens."""
@@ -68,7 +59,7 @@ class StoryOptions(SamplingOptions):
     """Text file to continue, as written by /save."""
     length: Annotated[int, Field(ge=1, le=limits.LENGTH)] = 80
     """Maximum number of new tokens per turn."""
-    temperature: Temperature = 0.8
+    temperature: limits.Temperature = 0.8
     """Sampling temperature: lower for safer text, higher for more varied text; 0: greedy."""
     seed: int = 1
     """Random seed of the first turn; each turn adds one."""

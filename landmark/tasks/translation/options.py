@@ -107,7 +107,7 @@ class TranslateOptions:
     """With --sample: sample from the most probable tokens whose probabilities add up to p."""
     seed: int | None = None
     """With --sample: random seed. [default: 1]"""
-    no_repeat_ngram: Annotated[int, Field(ge=1)] | None = None
+    no_repeat_ngram: Annotated[int, Field(ge=1, le=limits.NGRAM)] | None = None
     """Never repeat an n-gram of this many tokens."""
     min_length: Annotated[int, Field(ge=0, le=limits.LENGTH)] = 0
     """Minimum number of new tokens."""
@@ -181,7 +181,7 @@ class AlignOptions:
     """
     choose: bool = False
     """Print the alignment error rate of each layer and head instead."""
-    gold: Annotated[int, Field(ge=1)] | None = None
+    gold: Annotated[int, Field(ge=1, le=limits.SAMPLES)] | None = None
     """With --choose: number of gold-aligned sentences to use; default: 200."""
     figure: Path | None = None
     """Plot one sentence's alignment (or the choice) to this file."""
@@ -231,7 +231,7 @@ class EvaluateOptions:
     """Exponent of the length penalty: 0 prefers short translations. Default: the recipe's."""
     to: str | None = None
     """Target language, for a multilingual model."""
-    no_repeat_ngram: Annotated[int, Field(ge=1)] | None = None
+    no_repeat_ngram: Annotated[int, Field(ge=1, le=limits.NGRAM)] | None = None
     """Never repeat an n-gram of this many tokens."""
     min_length: Annotated[int, Field(ge=0, le=limits.LENGTH)] = 0
     """Minimum number of new tokens."""
