@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from landmark.core.errors import UserError
 from landmark.core.registry import nearest
+from landmark.interop.tensor_file import refuse_nonfinite
 from landmark.models.image import ImageNetwork, ImageNetworkConfig
 from landmark.models.vision import build_network
 
@@ -165,6 +166,8 @@ def translate(network: ImageNetwork, names: Names, state: State, where: Path) ->
         held = state[theirs]
         if held.is_floating_point() != tensor.is_floating_point():
             raise UserError(f"{where}: {theirs} holds {held.dtype}: give unquantised weights")
+        if held.is_floating_point():
+            refuse_nonfinite(theirs, held, where)
         translated[ours] = held.to(tensor.dtype).reshape(tensor.shape).clone()
         if ours.endswith(_KEY_BIAS):  # softmax ignores the keys' part (see layers/attention)
             translated[ours].chunk(3)[1].zero_()

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from landmark.core.errors import UserError
+from landmark.core.model_size import SizeLimit
 from landmark.interop.huggingface.correspondence import (
     TensorPart,
     demand,
@@ -97,7 +98,7 @@ def read_bert(
     weights.tensors = {_plain(name, kind): t for name, t in weights.tensors.items()}
     weights.drop("position_ids", "token_type_ids")
     shape = _shape(config, where, kind, has_pooler="pooler.dense.weight" in weights)
-    with torch.device("meta"):
+    with SizeLimit(f"{where}: its model", counts_meta=True), torch.device("meta"):
         shapes = shapes_of(PretrainedBERT(shape))
     if kind in _COUNTED:
         _cut_positions(weights, number(config, where, "pad_token_id", 1) + 1)

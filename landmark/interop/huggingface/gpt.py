@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from landmark.core.errors import UserError
+from landmark.core.model_size import SizeLimit
 from landmark.interop.huggingface.correspondence import (
     TensorPart,
     demand,
@@ -58,7 +59,7 @@ def read_gpt(config: Mapping[str, Any], weights: Weights) -> tuple[GPTConfig, di
         name.removeprefix("transformer."): tensor for name, tensor in weights.tensors.items()
     }
     weights.drop(".attn.bias", ".attn.masked_bias", "position_ids")  # masks, and a table of places
-    with torch.device("meta"):
+    with SizeLimit(f"{where}: its model", counts_meta=True), torch.device("meta"):
         shapes = shapes_of(GPT(shape))
     state = gather(_parts(shape), shapes, weights)
     weights.drop_copy("lm_head.weight", state["embedding.weight"])

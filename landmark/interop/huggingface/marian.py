@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from landmark.core.errors import UserError
+from landmark.core.model_size import SizeLimit
 from landmark.interop.huggingface.correspondence import (
     TensorPart,
     demand,
@@ -80,7 +81,7 @@ def read_translator(
     demand(config, where, {**_WANTED, **norms})
     shape = _shape(config, where)
     _drop_positions(weights, shape)
-    with torch.device("meta"):
+    with SizeLimit(f"{where}: its model", counts_meta=True), torch.device("meta"):
         shapes = shapes_of(Translator(shape))
     state = gather(_parts(shape), shapes, weights)
     if _BIAS in weights:
