@@ -1,4 +1,4 @@
-"""Memory for a model, known before it is taken: one that cannot fit is refused while it is built."""
+"""Memory for a model: one that cannot fit is refused while it is built, before it is taken."""
 
 import math
 import os
@@ -10,8 +10,8 @@ from torch.overrides import TorchFunctionMode
 
 from landmark.core.errors import UserError
 
-_MOST_TENSORS = 100_000
-"""The deepest model in use, of a thousand layers, has 20,000."""
+_MOST_TENSORS = 20_000
+"""The deepest model in use, of a thousand layers, has 12,000."""
 _LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 _SIZED = (torch.empty, torch.zeros, torch.ones, torch.rand, torch.randn)
 _FILLED = (torch.full, torch.empty_strided)

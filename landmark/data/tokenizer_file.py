@@ -137,7 +137,7 @@ def _growth(step: Mapping[str, Any], path: Path) -> int:
             raise UserError(f"{path}: a step with {key} {str(step[key])[:40]} is not supported")
     if step.get("type") == "Precompiled":
         _check_table(step.get("precompiled_charsmap"), path)
-    return max(1, len(step["content"])) if step.get("type") == "Replace" else 1
+    return max(1, len(step.get("content") or "")) if step.get("type") == "Replace" else 1
 
 
 def _check_table(table: Any, path: Path) -> None:

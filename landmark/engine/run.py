@@ -28,7 +28,7 @@ from landmark.core.storage import (
     sync_folder,
     write_whole,
 )
-from landmark.core.structured_text import LONGEST_YAML, parse_json
+from landmark.core.structured_text import LONGEST_JSON, LONGEST_YAML, parse_json
 from landmark.engine.checkpoint import delete_checkpoint, read_facts, recover
 
 RECIPE, LOG, LOCK = "recipe.yaml", "log.jsonl", "lock"
@@ -39,6 +39,7 @@ _LOG_REMEDY = "delete that line, or take the log from a backup"
 _MEASURED = ("train", "valid", "average")
 """Kinds of records that consist of numbers."""
 _TEXTS = ("kind", "unit", "loss_includes", "weights")
+_MOST_TORN = 10_000  # lines: each crash leaves one
 _TAIL_BYTES = 1 << 16
 _LONGEST_POINTER = 1 << 10
 _AT_THE_END = ("average", "end")
@@ -184,7 +185,7 @@ class Run:
 
     def read_log(self) -> list[dict[str, Any]]:
         """All whole records; a line cut off by a crash is left out."""
-        files = ((path, read_own(path, _LOG_REMEDY)) for path in self._log_files())
+        files = ((path, read_own(path, _LOG_REMEDY, LONGEST_JSON)) for path in self._log_files())
         return [record for path, content in files for record in _records(content, path)]
 
     def rewind_log(self, step: int) -> None:
@@ -355,11 +356,16 @@ def _records(content: bytes, path: Path) -> list[dict[str, Any]]:
 
     A line that a crash cut off is left out; one of the wrong types nobody wrote by accident.
     """
-    records = []
+    records, torn = [], 0
     for line in content.split(b"\n"):
+        if not line.startswith(b"{"):
+            continue
         try:
             record = parse_json(line, path)
         except DamagedError:
+            torn += 1
+            if torn > _MOST_TORN:
+                raise DamagedError(f"{path}: damaged: it is not a log: {_LOG_REMEDY}") from None
             continue
         if isinstance(record, dict) and "kind" in record:
             if fault := _fault(record):

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+from pydantic import ValidationError
 from torch import Tensor, nn
 
 from landmark.core.errors import UserError
@@ -118,7 +119,11 @@ def read_network(
     closest: tuple[int, str, str] | None = None
     for name in candidates:
         family = known[name]
-        config = family.fitted(family.variants[name], state)
+        try:
+            config = family.fitted(family.variants[name], state)
+        except ValidationError as error:
+            reason = error.errors(include_url=False)[0]["msg"]
+            raise UserError(f"{where}: as {name}, its shapes do not fit: {reason}") from None
         with torch.device("meta"):
             network = build_network(config)
         difference = compare(network, family.names(network), state)

@@ -29,6 +29,7 @@ from landmark.tasks.image_classification.run import ImageClassificationRun
 from landmark.tasks.importing import free_folder, write_imported
 
 Report = Callable[[Mapping[str, Any]], None]
+_LARGEST_SIDE = 10_000  # pixels of an image that a network reads
 LIBRARIES = {"torchvision": read_torchvision, "timm": read_timm}
 _IS_HUB_NAME = re.compile(r"[A-Za-z0-9][\w-]*/[A-Za-z0-9][\w.-]*(?<!\.pth)(?<!\.bin)(?<!tensors)")
 """As timm/resnet50.a1_in1k; a file of weights that is not there is none."""
@@ -297,6 +298,10 @@ def _read_folder(folder: Path) -> tuple[Path, Preparation, list[str] | None]:
             raise TypeError
         side = said["input_size"][1] if said.get("input_size") else None
         share = said.get("crop_pct")
+        if side is not None and side not in range(1, _LARGEST_SIDE):
+            raise ValueError
+        if side and share and not side / share < _LARGEST_SIDE:
+            raise ValueError
         preparation = Preparation(
             round(side / share) if side and share else None,
             side,
