@@ -33,19 +33,22 @@ def summarise(folder: Path) -> dict[str, Any]:
     """How far a run is, how fast it goes, and what it has reached."""
     run = Run.open(folder)
     try:
-        recipe, log = run.read_recipe(), run.read_log()
+        recipe, log, finished = run.read_recipe(), run.read_log(), run.finished()
     except UserError:  # one bad run does not hide the others
         lost: dict[str, Any] = {"task": "?", "step": 0, "best": None, "minutes": 0.0}
         return {"run": str(folder), **lost, "state": "damaged"}
-    trainer = recipe.get("trainer", {})
-    monitor, max_steps = trainer.get("monitor", "loss"), trainer.get("max_steps")
-    trained = [record for record in log if record["kind"] == "train"]
-    best = [record[monitor] for record in log if record["kind"] == "valid" and record["best"]]
-    state = "finished" if run.finished() else "training" if run.is_training() else "unfinished"
+    trainer = recipe.get("trainer")
+    trainer = trainer if isinstance(trainer, dict) else {}
+    monitor, max_steps = str(trainer.get("monitor", "loss")), trainer.get("max_steps")
+    max_steps = max_steps if isinstance(max_steps, int) else None
+    trained = [record for record in log if record["kind"] == "train" and "seconds" in record]
+    validated = [record for record in log if record["kind"] == "valid" and record.get("best")]
+    best = [record[monitor] for record in validated if monitor in record]
+    state = "finished" if finished else "training" if run.is_training() else "unfinished"
     last = trained[-1] if trained else {}
     return {
         "run": str(folder),
-        "task": recipe.get("task", "?"),
+        "task": str(recipe.get("task", "?")),
         "step": max((record.get("step", 0) for record in log), default=0),
         "max_steps": max_steps,
         "loss": next((v for k, v in last.items() if k == "loss" or k.endswith("_loss")), None),

@@ -311,6 +311,7 @@ class Call:
     def perform(self) -> None:
         """Load what takes time; all that can be said without it has been said."""
         from landmark.cli.progress import showing
+        from landmark.tasks.loading import open_as
         from landmark.tasks.training import load_config
 
         config = load_config(self.run)
@@ -319,8 +320,7 @@ class Call:
         as_json = bool(self.given.get("as_json"))
         printer = Printer(as_json)
         with showing(self.verb, printer) as report:
-            opener = resolve(self.offer.card.open or "")
-            pipeline = opener(self.run, config, self.open_options, report)
+            pipeline = open_as(self.offer.card, self.run, config, self.open_options, report)
             if products := self.products():
                 self._write_products(pipeline, products, printer, report)
             elif output := self.given.get("output"):

@@ -22,10 +22,18 @@ from pydantic.dataclasses import dataclass as pydantic_dataclass
 from landmark.core.errors import UserError
 from landmark.core.limits import TOO_LARGE, find_too_large
 from landmark.core.registry import nearest
+from landmark.core.structured_text import (
+    LONGEST_YAML,
+    InvalidTextError,
+    parse_yaml,
+    read_bounded,
+)
 
 Settings = TypeVar("Settings")
 _END = "...\n"  # how PyYAML closes a document of one scalar
 _SUGGESTED = 3  # places of a key that an error names
+_LONGEST_SHOWN = 200  # characters of a value that an error names
+_DEEPEST = 16  # sections that an override's key goes into
 _USUAL_NAMES = {
     "lr": ("rate",),
     "learning_rate": ("rate",),
@@ -96,20 +104,19 @@ class Provenance:
 
 def read_yaml(path: Path) -> tuple[dict[str, Any], Provenance]:
     """The mapping in a YAML file, and the line of each of its keys."""
+    return read_settings(read_bounded(path, LONGEST_YAML), path)
+
+
+def read_settings(content: bytes, path: Path) -> tuple[dict[str, Any], Provenance]:
+    """The same of bytes that stand in a file."""
     try:
-        text = path.read_text(encoding="utf-8")
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-        values = yaml.safe_load(text)
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror}") from None
+        values, node = parse_yaml(content.decode())
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         raise UserError(f"{path}:{line}: not valid UTF-8") from None
-    except (yaml.YAMLError, ValueError) as error:  # ValueError: the 45th of a month
-        mark = getattr(error, "problem_mark", None)
-        place = f"{path}:{mark.line + 1}" if mark else f"{path}"
-        problem = getattr(error, "problem", None) or "cannot be parsed"
-        raise UserError(f"{place}: not valid YAML: {problem}") from None
+    except InvalidTextError as error:
+        place = f"{path}:{error.line}" if error.line else f"{path}"
+        raise UserError(f"{place}: not valid YAML: {error.problem}") from None
     if not isinstance(values, dict):
         raise UserError(f"{path}:1: a recipe file must contain `key: value` lines")
     origin = Provenance(str(path))
@@ -140,11 +147,15 @@ def override(
                 f"{assignment!r} is not an override: write key=value, as model.dropout=0.2"
             )
         try:
-            value = yaml.safe_load(text)
-        except (yaml.YAMLError, ValueError):
-            raise UserError(f"override {assignment!r}: the value is not valid YAML") from None
+            value, _ = parse_yaml(text)
+        except InvalidTextError as error:
+            raise UserError(
+                f"override {shortened(assignment)}: the value is not valid YAML: {error.problem}"
+            ) from None
         here = values
         *parents, last = path.split(".")
+        if len(parents) > _DEEPEST:
+            raise UserError(f"override {shortened(assignment)}: a key of {len(parents) + 1} parts")
         for depth, key in enumerate(parents, 1):
             if key not in here:
                 origin.places[".".join(parents[:depth])] = f"override {assignment!r}"
@@ -178,9 +189,15 @@ def _explain(cls: type, error: ValidationError, origin: Provenance) -> str:
         message = fault["msg"].removeprefix("Value error, ")
         what = f"{path + ': ' if path else ''}{message}"
         if path and not isinstance(fault["input"], (dict, list)):
-            what += f" (got {fault['input']!r})"
+            what += f" (got {shortened(fault['input'])})"
     more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
     return f"{origin.of(path)}: {what}{more}"
+
+
+def shortened(value: object) -> str:
+    """A value as messages show it: whole, unless it would fill the screen."""
+    text = repr(value)
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
 
 
 def _suggest(cls: type, owner: type | None, keys: Sequence[str]) -> str:

@@ -9,16 +9,18 @@ of itself too. Everything is flushed to the disk before it counts as written.
 import hashlib
 import os
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import NonNegativeInt, TypeAdapter
 
 from landmark.core.errors import DamagedError
-from landmark.core.storage import make_folder, read_signed, signed, sync_folder
+from landmark.core.storage import is_plain_name, make_folder, read_signed_as, signed, sync_folder
 
 SHARD_TOKENS = 1 << 26
 CONTENTS = "store.json"
@@ -120,6 +122,23 @@ class _HashedFile:
             self.file.close()
 
 
+@dataclass(frozen=True)
+class _File:
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class _Contents:
+    """What store.json says."""
+
+    name: str
+    sides: tuple[str, ...]
+    dtype: Literal["uint16", "uint32"]
+    counts: tuple[NonNegativeInt, ...]
+    files: dict[str, _File]
+
+
 class TokenStore:
     """Read a store: `store[side, i]` is a sequence, `store.lengths[side]` all lengths.
 
@@ -129,14 +148,17 @@ class TokenStore:
 
     def __init__(self, folder: Path, verify: bool = False) -> None:
         self.folder = folder
-        contents = read_signed(folder / CONTENTS, _REMEDY)
-        if contents["name"] != folder.name:
-            raise DamagedError(f"{folder / CONTENTS}: is that of {contents['name']!r}: {_REMEDY}")
-        for name, written in contents["files"].items():
+        contents = read_signed_as(TypeAdapter(_Contents), folder / CONTENTS, _REMEDY)
+        if contents.name != folder.name:
+            raise DamagedError(f"{folder / CONTENTS}: is that of {contents.name!r}: {_REMEDY}")
+        for name in (*contents.files, *contents.sides):
+            if not is_plain_name(name):
+                raise DamagedError(f"{folder / CONTENTS}: {name!r} leads elsewhere: {_REMEDY}")
+        for name, written in contents.files.items():
             _check_file(folder / name, written, verify)
-        self.sides: tuple[str, ...] = tuple(contents["sides"])
-        self.dtype = np.dtype(contents["dtype"])
-        self.starts = np.concatenate(([0], np.cumsum(contents["counts"]))).astype(np.int64)
+        self.sides = contents.sides
+        self.dtype = np.dtype(contents.dtype)
+        self.starts = np.concatenate(([0], np.cumsum(contents.counts))).astype(np.int64)
         self._open()
 
     def _open(self) -> None:
@@ -191,16 +213,16 @@ def _offsets_path(folder: Path, shard: int, side: str) -> Path:
     return folder / f"{shard:05d}.{side}.offsets"
 
 
-def _check_file(path: Path, written: Mapping[str, Any], verify: bool) -> None:
+def _check_file(path: Path, written: _File, verify: bool) -> None:
     """A file must be as long as it was written and, to `verify`, hold the same bytes."""
     try:
         size = path.stat().st_size
-        if size != written["bytes"]:
-            raise DamagedError(f"{path}: {size} bytes long, not {written['bytes']}: {_REMEDY}")
+        if size != written.bytes:
+            raise DamagedError(f"{path}: {size} bytes long, not {written.bytes}: {_REMEDY}")
         if verify:
             with path.open("rb") as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
-            if digest != written["sha256"]:
+            if digest != written.sha256:
                 raise DamagedError(f"{path}: damaged (not the bytes that were written): {_REMEDY}")
     except OSError as error:
         raise DamagedError(f"{path}: cannot be read ({error.strerror}): {_REMEDY}") from None

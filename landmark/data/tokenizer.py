@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
@@ -19,13 +19,13 @@ from landmark.core import limits
 from landmark.core.configuration import settings
 from landmark.core.errors import UserError
 from landmark.core.storage import write_durably
+from landmark.core.structured_text import LONGEST_JSON, parse_json, read_bounded
 from landmark.data.subword_training import cut_long_words, train_subwords
+from landmark.data.tokenizer_file import PIECES, build_backend
 from landmark.data.translation.text_form import FormName
 
 PADDING, BEGIN, END, UNKNOWN = "<pad>", "<s>", "</s>", "<unk>"
 SPECIAL = (PADDING, BEGIN, END, UNKNOWN)
-# A word with the space before it; a run of digits; a run of other signs; spaces.
-_PIECES = r" ?\p{L}[\p{L}\p{M}]*| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+"
 
 
 @settings
@@ -68,7 +68,7 @@ class SubwordTokenizer:
         backend = Tokenizer(models.BPE(unk_token=None))
         backend.pre_tokenizer = pre_tokenizers.Sequence(
             [
-                pre_tokenizers.Split(Regex(_PIECES), behavior="isolated"),
+                pre_tokenizers.Split(Regex(PIECES), behavior="isolated"),
                 pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
             ]
         )
@@ -115,19 +115,12 @@ class SubwordTokenizer:
         """Read a tokenizer.json."""
         if not path.is_file():
             raise UserError(f"{path}: there is no tokenizer here")
-        try:
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise UserError(f"{path}: not a tokenizer file: {error}") from None
-        return cls.parse(text, path)
+        return cls.parse(parse_json(read_bounded(path, LONGEST_JSON), path), path)
 
     @classmethod
-    def parse(cls, text: str, path: Path) -> "SubwordTokenizer":
-        """Of what `to_text` gave; messages name the file it stood in."""
-        try:
-            backend = Tokenizer.from_str(text)
-        except Exception as error:  # the library raises plain Exception
-            raise UserError(f"{path}: not a tokenizer file: {error}") from None
+    def parse(cls, body: Any, path: Path) -> "SubwordTokenizer":
+        """Of the values that `to_text` gave; messages name the file they stood in."""
+        backend = build_backend(body, path)
         for number, token in enumerate(SPECIAL):
             if backend.token_to_id(token) != number:
                 raise UserError(f"{path}: token {number} must be {token}; was it made by landmark?")

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 from landmark.core.errors import DamagedError, UserError
 from landmark.core.storage import (
     beside,
+    file_digests,
+    link_error,
     make_folder,
     read_checked,
     read_signed,
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 MANIFEST = "manifest.json"
 FORMAT = 1
 _REMEDY = "use another (--checkpoint, or --resume STEP)"
-_NUMBERED = re.compile(r"(?:step|averaged)-(\d+)")
+_NUMBERED = re.compile(r"(?:step|averaged)-([0-9]+)")
 
 
 def save_checkpoint(
@@ -114,7 +116,6 @@ def read_facts(folder: Path) -> dict[str, Any]:
 
 def load_tensors(folder: Path, name: str) -> dict[str, "Tensor"]:
     """One file of a checkpoint, after checking its bytes against the manifest."""
-    from safetensors import SafetensorError
     from safetensors.torch import load as parse_tensors
 
     expected = _read_manifest(folder)["files"].get(name)
@@ -124,7 +125,7 @@ def load_tensors(folder: Path, name: str) -> dict[str, "Tensor"]:
     content = read_checked(path, expected, _REMEDY)
     try:
         return parse_tensors(content)
-    except SafetensorError as error:
+    except Exception as error:  # of a header that is odd the library says so in many ways
         raise DamagedError(f"{path}: not a safetensors file: {error}") from None
 
 
@@ -140,13 +141,32 @@ def has_file(folder: Path, name: str) -> bool:
 
 def _read_manifest(folder: Path) -> dict[str, Any]:
     path = folder / MANIFEST
+    if folder.is_symlink():
+        raise link_error(folder)
     body = read_signed(path, _REMEDY)
-    if body["format"] != FORMAT:
-        raise UserError(f"{path}: format {body['format']} is not known to this version of landmark")
-    number, step = _NUMBERED.fullmatch(folder.name), body["facts"].get("step")
+    if body.get("format") != FORMAT:
+        raise UserError(
+            f"{path}: format {body.get('format')} is not known to this version of landmark"
+        )
+    file_digests(path, body, _REMEDY)
+    facts = body.get("facts")
+    if not isinstance(facts, dict) or not _are_plausible(facts):
+        raise DamagedError(f"{path}: damaged (its facts are none of a training): {_REMEDY}")
+    number, step = _NUMBERED.fullmatch(folder.name), facts.get("step")
     if number and step not in (None, int(number[1])):
         raise DamagedError(f"{path}: is that of step {step}, not this folder's: {_REMEDY}")
     return body
+
+
+def _are_plausible(facts: Mapping[str, Any]) -> bool:
+    """Whether the facts that every reader of a checkpoint relies on are of the right type."""
+    return all(_is_count(facts[key]) for key in ("step", "best_step") if key in facts) and all(
+        isinstance(facts[key], bool) for key in ("preferred", "stopgap") if key in facts
+    )
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and 0 <= value < 1 << 63
 
 
 def unique_tensors(module: "nn.Module") -> dict[str, "Tensor"]:

@@ -14,35 +14,45 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from io import FileIO
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, BinaryIO
 
-import yaml
-
+from landmark.core.configuration import read_settings, shortened
 from landmark.core.errors import DamagedError, UserError
 from landmark.core.storage import (
+    link_error,
     make_folder,
+    open_own,
+    read_own,
     replace_durably,
     storage_error,
     sync_folder,
     write_whole,
 )
+from landmark.core.structured_text import LONGEST_JSON, LONGEST_YAML, parse_json
 from landmark.engine.checkpoint import delete_checkpoint, read_facts, recover
 
 RECIPE, LOG, LOCK = "recipe.yaml", "log.jsonl", "lock"
 POINTERS = ("averaged", "best", "latest")
 LOG_BYTES = 16 << 20
 """A log that has grown to this size is put aside as the next log-000001.jsonl."""
+_LOG_REMEDY = "delete that line, or take the log from a backup"
+_MEASURED = ("train", "valid", "average")
+"""Kinds of records that consist of numbers."""
+_TEXTS = ("kind", "unit", "loss_includes", "weights")
+_MOST_TORN = 10_000  # lines: each crash leaves one
 _TAIL_BYTES = 1 << 16
+_LONGEST_POINTER = 1 << 10
 _AT_THE_END = ("average", "end")
 """Kinds of records that follow the last update."""
 _DIGEST = b"# sha256: "
-_STEP = re.compile(r"step-(\d{6,})")
-_NUMBERED = re.compile(r"(?:step|averaged)-(\d{6,})")
-_LOG_PART = re.compile(r"log-(\d{6,})\.jsonl")
+_STEP = re.compile(r"step-([0-9]{6,18})")
+_NUMBERED = re.compile(r"(?:step|averaged)-([0-9]{6,18})")
+_NUMBER = re.compile(r"[0-9]{1,18}")
+_LOG_PART = re.compile(r"log-([0-9]{6,18})\.jsonl")
 _OURS = re.compile(
     rf"{_NUMBERED.pattern}|{'|'.join(POINTERS)}|recipe\.yaml|log\.jsonl|{_LOG_PART.pattern}"
 )
-_held_locks: set[TextIO] = set()
+_held_locks: set[BinaryIO] = set()
 
 
 def _let_go_of_locks() -> None:
@@ -85,14 +95,14 @@ class Run:
     def read_recipe(self) -> dict[str, Any]:
         """The resolved configuration as plain values, `environment` and `identity` included."""
         path = self.folder / RECIPE
-        content = path.read_bytes()
+        content = read_own(path, "put the original back", LONGEST_YAML)
         text = content.rpartition(_DIGEST)[0]
         if content != _signed(text):
-            raise UserError(
+            raise DamagedError(
                 f"{path}: damaged, or changed since it was written: put the original back "
                 "(to train with other settings, copy it and name another folder by --run)"
             )
-        values: dict[str, Any] = yaml.safe_load(text)
+        values, _ = read_settings(text, path)
         return values
 
     @contextmanager
@@ -101,7 +111,8 @@ class Run:
         path = self.folder / LOCK
         try:
             make_folder(self.folder)
-            file = path.open("w")
+            self._refuse_links()
+            file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666), "rb")
         except OSError as error:
             raise storage_error(path, error) from None
         with file:
@@ -112,7 +123,15 @@ class Run:
             finally:
                 _held_locks.discard(file)
 
-    def _lock(self, file: TextIO) -> None:
+    def _refuse_links(self) -> None:
+        """What training writes, cuts and deletes is in its folder; the folder may be a link."""
+        for folder in (self.folder, self.checkpoints):
+            if linked := [path for path in folder.iterdir() if path.is_symlink()]:
+                raise link_error(min(linked))
+            if not self.checkpoints.is_dir():
+                break
+
+    def _lock(self, file: BinaryIO) -> None:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -166,13 +185,16 @@ class Run:
 
     def read_log(self) -> list[dict[str, Any]]:
         """All whole records; a line cut off by a crash is left out."""
-        return [record for path in self._log_files() for record in _records(path.read_bytes())]
+        files = ((path, read_own(path, _LOG_REMEDY, LONGEST_JSON)) for path in self._log_files())
+        return [record for path, content in files for record in _records(content, path)]
 
     def rewind_log(self, step: int) -> None:
         """Forget what was logged after `step` or at the end: a resumed run logs it again."""
         for path in reversed(self._log_files()):
-            content = path.read_bytes()
-            records = [record for record in _records(content) if record["kind"] not in _AT_THE_END]
+            content = read_own(path, _LOG_REMEDY)
+            records = [
+                record for record in _records(content, path) if record["kind"] not in _AT_THE_END
+            ]
             kept = [record for record in records if record.get("step", 0) <= step]
             text = "".join(json.dumps(record) + "\n" for record in kept).encode()
             if text and text == content:
@@ -185,9 +207,9 @@ class Run:
     def finished(self) -> bool:
         """Whether training came to its end: the last record says so."""
         for path in reversed(self._log_files()):
-            with path.open("rb") as file:
+            with open_own(path, _LOG_REMEDY) as file:
                 file.seek(max(0, path.stat().st_size - _TAIL_BYTES))
-                records = _records(file.read())
+                records = _records(file.read(), path)
             if records:
                 return bool(records[-1]["kind"] == "end")
         return False
@@ -213,9 +235,9 @@ class Run:
         path = self.checkpoints / pointer
         if not path.is_file():
             return None
-        content = path.read_bytes()
+        content = read_own(path, "name a checkpoint by its step", _LONGEST_POINTER)
         name = content.partition(b" ")[0].decode("ascii", "replace")
-        if content != _pointer_line(pointer, name):
+        if content != _pointer_line(pointer, name) or not _NUMBERED.fullmatch(name):
             raise DamagedError(
                 f"{path}: damaged: name a checkpoint by its step; training repairs it (--resume)"
             )
@@ -223,16 +245,18 @@ class Run:
 
     def find_checkpoint(self, name: str | None = None) -> Path:
         """By pointer, folder name or step number; by default the best to use that there is."""
+        if self.checkpoints.is_symlink():
+            raise link_error(self.checkpoints)
         pointers = [pointer for pointer in POINTERS if (self.checkpoints / pointer).is_file()]
         if name is None and not pointers:
             raise UserError(f"{self.folder}: has no checkpoint yet")
         name = name or self._usual(pointers)
         folder = self.pointed(name) if name in pointers else None
-        if folder is None:
-            folder = (
-                self.checkpoint_folder(int(name)) if name.isdecimal() else self.checkpoints / name
-            )
-        if not folder.is_dir():
+        if folder is None and _NUMBER.fullmatch(name):
+            folder = self.checkpoint_folder(int(name))
+        elif folder is None and _NUMBERED.fullmatch(name):
+            folder = self.checkpoints / name
+        if folder is None or not folder.is_dir():
             known = [p for p in pointers if p != name] + [str(step) for step in self.steps()]
             raise UserError(
                 f"{self.folder}: no checkpoint {name!r}: choose from {', '.join(known) or 'none'}"
@@ -327,17 +351,52 @@ def _append_line(file: FileIO, line: bytes) -> None:
         raise
 
 
-def _records(content: bytes) -> list[dict[str, Any]]:
-    """The whole records among lines of JSON."""
-    records = []
+def _records(content: bytes, path: Path) -> list[dict[str, Any]]:
+    """The whole records among lines of a log.
+
+    A line that a crash cut off is left out; one of the wrong types nobody wrote by accident.
+    """
+    records, torn = [], 0
     for line in content.split(b"\n"):
+        if not line.startswith(b"{"):
+            continue
         try:
-            record = json.loads(line)
-        except (ValueError, RecursionError):
+            record = parse_json(line, path)
+        except DamagedError:
+            torn += 1
+            if torn > _MOST_TORN:
+                raise DamagedError(f"{path}: damaged: it is not a log: {_LOG_REMEDY}") from None
             continue
         if isinstance(record, dict) and "kind" in record:
+            if fault := _fault(record):
+                raise DamagedError(f"{path}: damaged: a record with {fault}: {_LOG_REMEDY}")
             records.append(record)
     return records
+
+
+def _fault(record: Mapping[str, Any]) -> str | None:
+    """What a record has of the wrong type, or lacks."""
+    kind = record["kind"]
+    for key, value in record.items():
+        if key in _TEXTS:
+            right = isinstance(value, str)
+        elif key in ("best", "used"):
+            right = isinstance(value, bool)
+        elif key == "of":
+            right = isinstance(value, list)
+        elif key in ("step", "seconds") or kind in _MEASURED:
+            right = _is_number(value) or (isinstance(value, float) and key != "step")
+        else:
+            right = True
+        if not right:
+            return f"{key} {shortened(value)}"
+    needs_step = kind in _MEASURED or "seconds" in record
+    return "no step" if needs_step and "step" not in record else None
+
+
+def _is_number(value: object) -> bool:
+    """A whole number that can be computed with."""
+    return type(value) is int and abs(value) < 1 << 63
 
 
 def training_minutes(log: Iterable[Mapping[str, Any]]) -> float | None:

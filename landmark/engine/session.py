@@ -9,11 +9,13 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
+from landmark.core.configuration import shortened
 from landmark.core.errors import DamagedError, TrainingError, UserError
 from landmark.core.storage import make_folder
 from landmark.engine import distributed, sharding
 from landmark.engine.assembly import Assembly
 from landmark.engine.checkpoint import (
+    MANIFEST,
     has_file,
     load_module,
     load_tensors,
@@ -273,7 +275,16 @@ class Session:
     def _read(self, folder: Path) -> Content:
         """All of a checkpoint, before anything is changed: damage must leave no trace."""
         names = [MODEL, STATE] + [AVERAGE] * bool(self.trainer.average)
-        return read_facts(folder), {name: load_tensors(folder, name) for name in names}
+        facts = read_facts(folder)
+        try:
+            TrainingState().load(facts)
+            dict(facts["scaler"])
+            bool(facts["stopgap"])
+            if self.trainer.average:
+                int(facts["average_updates"])
+        except (ValueError, TypeError, KeyError):
+            raise DamagedError(f"{folder / MANIFEST}: says nothing of a training state") from None
+        return facts, {name: load_tensors(folder, name) for name in names}
 
     @torch.no_grad()
     def _stand_at(self, folder: Path, content: Content) -> None:
@@ -283,9 +294,11 @@ class Session:
         for player, module in trainer.objective.players.items():
             load_module(module, _below(files[MODEL], player), folder, sharding.like)
             state = _below(files[STATE], f"optimizer.{player}")
-            trainer.optimizers[player].load_state_dict(state, sharding.like)
-        trainer.objective.load_state_dict(_below(files[STATE], "objective"))
-        trainer.assembly.source.load_state_dict(_below(files[STATE], "source"))
+            with _fitting(folder / STATE):
+                trainer.optimizers[player].load_state_dict(state, sharding.like)
+        with _fitting(folder / STATE):
+            trainer.objective.load_state_dict(_below(files[STATE], "objective"))
+            trainer.assembly.source.load_state_dict(_below(files[STATE], "source"))
         if facts["scaler"]:
             trainer.scaler.load_state_dict(facts["scaler"])
         if trainer.average:
@@ -316,6 +329,15 @@ class Session:
     def _agreed_signal(self) -> int:
         """The signal any process has received, 0 if none: all stop after the same step."""
         return int(distributed.max_over_ranks(self.signal or 0, self.trainer.device))
+
+
+@contextmanager
+def _fitting(path: Path) -> Iterator[None]:
+    """A saved state that is of another training ends resuming with a word, not a traceback."""
+    try:
+        yield
+    except (KeyError, ValueError, TypeError, RuntimeError) as error:
+        raise UserError(f"{path}: is not of this training: {shortened(str(error))}") from None
 
 
 @contextmanager

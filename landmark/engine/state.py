@@ -1,8 +1,11 @@
 """The training state: what the next step, the log and a resumed run need."""
 
 import math
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
+
+from pydantic import TypeAdapter
 
 from landmark.data.loader import Place
 from landmark.engine.health import LossStatistics
@@ -87,12 +90,14 @@ class TrainingState:
             "window_seconds": self.window_seconds,
         }
 
-    def load(self, facts: dict[str, Any]) -> None:
-        self.step, self.place = facts["step"], Place(*facts["place"])
-        self.best = math.inf if facts["best"] is None else facts["best"]
-        self.best_step, self.stale = facts["best_step"], facts["stale"]
-        self.costs = list(facts.get("costs", ()))  # older checkpoints have none
-        self.validating, self.skipped = facts["validating"], facts["skipped"]
-        self.usual = {player: LossStatistics(**usual) for player, usual in facts["usual"].items()}
-        self.seconds = facts["seconds"]
-        self.window, self.window_seconds = facts["window"], facts["window_seconds"]
+    def load(self, facts: Mapping[str, Any]) -> None:
+        """Take over what `facts` gave; a ValueError if it is anything else."""
+        facts = {"costs": [], **facts}  # older checkpoints have none
+        facts["best"] = math.inf if facts.get("best") is None else facts["best"]
+        loaded = _CHECKED.validate_python({name: facts.get(name) for name in _NAMES})
+        for name in _NAMES:
+            setattr(self, name, getattr(loaded, name))
+
+
+_CHECKED = TypeAdapter(TrainingState)
+_NAMES = [its.name for its in fields(TrainingState)]

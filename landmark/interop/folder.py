@@ -11,6 +11,7 @@ from typing import Any
 from landmark.core.errors import DamagedError, UserError
 from landmark.core.storage import (
     beside,
+    file_digests,
     make_folder,
     read_checked,
     read_signed,
@@ -70,13 +71,16 @@ def read_export(folder: Path) -> dict[str, Any]:
     body = _manifest(folder)
     if body.get("kind") != _KIND:
         raise UserError(f"{folder}: is not an export of landmark")
-    if body["format"] != FORMAT:
+    if body.get("format") != FORMAT:
         raise UserError(
-            f"{folder}: format {body['format']} is not known to this version of landmark: {_REMEDY}"
+            f"{folder}: format {body.get('format')} is not known to this version of landmark: "
+            f"{_REMEDY}"
         )
-    for name, expected in body["files"].items():
+    for name, expected in file_digests(folder / MANIFEST, body, _REMEDY).items():
         read_checked(folder / name, expected, _REMEDY)
-    facts: dict[str, Any] = body["facts"]
+    facts = body.get("facts")
+    if not isinstance(facts, dict):
+        raise DamagedError(f"{folder / MANIFEST}: damaged: it says nothing of its model: {_REMEDY}")
     return facts
 
 

@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+from pydantic import ValidationError
 from torch import Tensor, nn
 
 from landmark.core.errors import UserError
 from landmark.core.registry import nearest
+from landmark.interop.tensor_file import refuse_nonfinite
 from landmark.models.image import ImageNetwork, ImageNetworkConfig
 from landmark.models.vision import build_network
 
@@ -117,7 +119,11 @@ def read_network(
     closest: tuple[int, str, str] | None = None
     for name in candidates:
         family = known[name]
-        config = family.fitted(family.variants[name], state)
+        try:
+            config = family.fitted(family.variants[name], state)
+        except ValidationError as error:
+            reason = error.errors(include_url=False)[0]["msg"]
+            raise UserError(f"{where}: as {name}, its shapes do not fit: {reason}") from None
         with torch.device("meta"):
             network = build_network(config)
         difference = compare(network, family.names(network), state)
@@ -165,6 +171,8 @@ def translate(network: ImageNetwork, names: Names, state: State, where: Path) ->
         held = state[theirs]
         if held.is_floating_point() != tensor.is_floating_point():
             raise UserError(f"{where}: {theirs} holds {held.dtype}: give unquantised weights")
+        if held.is_floating_point():
+            refuse_nonfinite(theirs, held, where)
         translated[ours] = held.to(tensor.dtype).reshape(tensor.shape).clone()
         if ours.endswith(_KEY_BIAS):  # softmax ignores the keys' part (see layers/attention)
             translated[ours].chunk(3)[1].zero_()

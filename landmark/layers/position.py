@@ -8,10 +8,12 @@ from torch import Tensor, nn
 
 def sinusoids(length: int, hidden_size: int) -> Tensor:
     """PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos(the same): section 3.5. (L, D)"""
+    # Room for all of it comes first: a length beyond the machine's memory shows here.
+    table = torch.empty(length, hidden_size + hidden_size % 2, dtype=torch.float64)
     position = torch.arange(length, dtype=torch.float64)[:, None]
     exponent = torch.arange(0, hidden_size, 2, dtype=torch.float64) / hidden_size
     angle = position * torch.exp(-math.log(10_000.0) * exponent)
-    table = torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(1)
+    table[:, 0::2], table[:, 1::2] = angle.sin(), angle.cos()
     return table[:, :hidden_size].float()
 
 

@@ -74,7 +74,7 @@ def run_trial(trial: Trial, report: Report = lambda record: None) -> None:
             (run.folder / LOG).unlink(missing_ok=True)
             run.write_recipe(as_yaml(config))
         device = choose_device(config.device)
-        assembly = task_named(config.task).assemble(config, Path(trial.problem), device)
+        assembly = task_named(config.task).assembled(config, Path(trial.problem), device)
         session = open_session(config, assembly, run, device, report, save_seconds=SAVE_SECONDS)
         if resuming:
             session.resume("auto")

@@ -6,7 +6,6 @@ weights where they are not given.
 """
 
 import dataclasses
-import os
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
@@ -16,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from landmark.core.errors import UserError
+from landmark.core.model_size import machine_memory
 from landmark.engine.checkpoint import MANIFEST, load_module, unique_tensors
 from landmark.engine.run import RECIPE, Run
 from landmark.engine.session import load_player
@@ -152,7 +152,7 @@ def _check_memory(entry: Network, shape: Any) -> None:
     if torch.get_default_device().type != "cpu":
         return
     needed = _FLOAT_BYTES * sum(size.numel() for size in _shapes(entry, shape).values())
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    memory = machine_memory()
     if needed > memory:
         raise UserError(
             f"{entry.name}: its weights need {needed / 1e9:,.1f} GB, and this machine has "

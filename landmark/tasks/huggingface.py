@@ -1,6 +1,5 @@
 """Models of Hugging Face, in and out: what the rooms that read and write them share."""
 
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,13 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from pydantic import ValidationError
 from safetensors import safe_open
 from torch import Tensor
 
 import landmark
-from landmark.core.configuration import as_values
+from landmark.core.configuration import as_values, shortened
 from landmark.core.errors import UserError
+from landmark.core.model_size import SizeLimit
 from landmark.core.storage import write_durably
+from landmark.core.structured_text import parse_json
 from landmark.data.text_file import read_lines
 from landmark.engine.checkpoint import read_facts
 from landmark.engine.run import Run
@@ -86,7 +88,17 @@ def import_folder(options: HuggingFaceOptions, report: Report, read: Reader) -> 
     """Make a run of a model; all of it is read and checked before anything is written."""
     folder = model_folder(options, report)
     target = free_folder(options.run, Path(options.path).resolve().name)
-    imported = read(folder, read_config(folder), read_weights(folder))
+    config, weights = read_config(folder), read_weights(folder)
+    try:
+        with SizeLimit(f"{folder}: the model", counts_meta=True):
+            imported = read(folder, config, weights)
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in fault["loc"])
+        raise UserError(
+            f"{folder}: not a supported model: {where}: {fault['msg']} "
+            f"(got {shortened(fault['input'])})"
+        ) from None
     for note in imported.notes:
         report({"kind": "note", "text": f"note: {note}"})
     assets = {TOKENIZER: imported.tokenizer.encode()}
@@ -162,10 +174,7 @@ def _read_evaluation(path: Path, checkpoint: Path) -> list[dict[str, Any]]:
     """The records of `landmark evaluate --json`; those of another checkpoint are refused."""
     records = []
     for number, line in enumerate(read_lines(path), 1):
-        try:
-            record = json.loads(line)
-        except ValueError:
-            record = None
+        record = parse_json(line, f"{path}:{number}")
         if not isinstance(record, dict):
             raise UserError(f"{path}:{number}: is not a line of `landmark evaluate --json`")
         if record.get("checkpoint") != checkpoint.name:
@@ -189,7 +198,8 @@ def import_model(
             made: Path = resolve(importer.run)(options, report)
             return made
     config = read_config(model_folder(options, report))
-    classes = ", ".join(config.get("architectures") or [])
+    classes = config.get("architectures")
+    classes = ", ".join(map(str, classes)) if isinstance(classes, list) else ""
     raise UserError(
         f"{path}: a model of type {config.get('model_type')!r}{f' ({classes})' if classes else ''} "
         f"is not supported: only {', '.join(importer.name for importer in importers)}"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, TypeVar, overload
 
 from landmark.core.errors import UserError
+from landmark.core.model_size import SizeLimit
 from landmark.engine.run import Run
 from landmark.tasks.card import CARDS, Card, Record, Report, resolve, take_options
 from landmark.tasks.training import load_config
@@ -94,4 +95,10 @@ def _open(run: Run, options: Mapping[str, Any], report: Report) -> tuple[Card, A
     if card.open is None:
         raise UserError(f"{run.folder}: is a run of task {card.name!r}, which has no pipeline")
     chosen = take_options(resolve(card.open_options), None, options)
-    return card, resolve(card.open)(run, config, chosen, report)
+    return card, open_as(card, run, config, chosen, report)
+
+
+def open_as(card: Card, run: Run, config: Any, options: Any, report: Report) -> Any:
+    """A run as its task's pipeline, unless its model is too large for this machine."""
+    with SizeLimit(f"{run.folder}: the model"):
+        return resolve(card.open or "")(run, config, options, report)

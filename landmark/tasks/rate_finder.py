@@ -115,7 +115,7 @@ def find_rate(options: RateFinderOptions, report: Report = lambda record: None) 
 def _trainer(config: RunConfig, folder: Path, options: RateFinderOptions) -> tuple[Trainer, float]:
     """The training of a recipe without validation, at rates that grow; see `RateTest.factor`."""
     device = choose_device(config.device)
-    assembly = task_named(config.task).assemble(config, folder, device)
+    assembly = task_named(config.task).assembled(config, folder, device)
     if len(assembly.optimizers) > 1:
         raise UserError(
             f"{config.task}: has {len(assembly.optimizers)} players with a rate each "

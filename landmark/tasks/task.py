@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 
 from landmark.core import limits
 from landmark.core.configuration import Provenance, Settings, as_values, build, settings
+from landmark.core.model_size import SizeLimit
 from landmark.engine.assembly import Assembly as Assembly
 from landmark.engine.settings import TrainerConfig
 from landmark.engine.trainer import Report
@@ -94,6 +95,11 @@ class Task:
     """Those of them that using the model depends on; the recipe keeps their digests."""
     resolved: tuple[str, ...] = ()
     """Settings that `prepare` fits to the data: a run goes on with them unless they are named."""
+
+    def assembled(self, config: Any, folder: Path, device: torch.device) -> Assembly:
+        """The parts of a training, unless its weights and their gradients exceed the memory."""
+        with SizeLimit(f"training the model of {folder}", copies=2):
+            return self.assemble(config, folder, device)
 
 
 def task_named(name: str) -> Task:

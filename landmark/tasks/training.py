@@ -27,7 +27,7 @@ from landmark.core.configuration import (
 )
 from landmark.core.errors import UserError
 from landmark.core.runtime import choose_device, environment, set_threads
-from landmark.core.storage import storage_error
+from landmark.core.storage import is_plain_name, read_own, storage_error
 from landmark.engine import distributed
 from landmark.engine.checkpoint import load_module
 from landmark.engine.observation import check_libraries
@@ -186,7 +186,7 @@ def train(
         named = {override.partition("=")[0] for override in overrides}
         config = _continued(config, target, named) if resuming else load_config(target)
         try:
-            assembly = task_named(config.task).assemble(config, target.folder, device)
+            assembly = task_named(config.task).assembled(config, target.folder, device)
             session = open_session(config, assembly, target, device, report)
         except UserError:
             if not resuming and distributed.is_main():  # settings that do not go together
@@ -286,7 +286,7 @@ def prepare_task(
     config = task.prepare(config, folder, report, open_origin(config, named))
     if config.trainer.epochs is None or _LENGTH in task.resolved:
         return config
-    source = task.assemble(config, folder, torch.device("cpu")).source
+    source = task.assembled(config, folder, torch.device("cpu")).source
     trainer = resolve_epochs(config.trainer, source.batches_per_epoch())
     report({"kind": "data", "batches": source.batches_per_epoch(), "max_steps": trainer.max_steps})
     return dataclasses.replace(config, trainer=trainer)
@@ -326,7 +326,9 @@ def _write_recipe(run: Run, config: RunConfig, facts: Mapping[str, Any]) -> None
 
 def check_assets(run: Run) -> None:
     """Refuse a run whose files beside the checkpoints are not the ones it was trained with."""
-    for asset, digest in run.read_recipe().get("assets", {}).items():
+    for asset, digest in _fact(run, "assets").items():
+        if not is_plain_name(asset):
+            raise UserError(f"{run.folder / RECIPE}: the asset {asset!r} leads out of the run")
         path = run.folder / asset
         if not path.is_file():
             raise UserError(f"{path}: is missing: the run cannot be used without it")
@@ -349,15 +351,21 @@ def load_weights(model: nn.Module, run: Run, checkpoint: str | None, vocabulary:
 
 def _compare_threads(run: Run, report: Report) -> None:
     """Say so if a run goes on with another number of threads than it began with."""
-    begun = run.read_recipe().get("environment", {}).get("threads")
+    begun = _fact(run, "environment").get("threads")
     now = torch.get_num_threads()
     if begun not in (None, now) and distributed.is_main():
         text = f"warning: started with {begun} threads, now {now}: results differ in the last bits"
         report({"kind": "note", "text": text})
 
 
+def _fact(run: Run, key: str) -> dict[str, Any]:
+    """What a run's recipe says beside the configuration; old runs say less."""
+    found = run.read_recipe().get(key)
+    return found if isinstance(found, dict) else {}
+
+
 def _file_digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    return hashlib.sha256(read_own(path, "put the run's own back")).hexdigest()
 
 
 def _continued(config: RunConfig, run: Run, named: set[str]) -> RunConfig:

@@ -113,7 +113,7 @@ def test_foreign_files_are_refused(tmp_path: Path) -> None:
         SubwordTokenizer.load(foreign)
     for content in (b"", b"{}", b"not json", b"\xff\xfe\x00"):
         foreign.write_bytes(content)
-        with pytest.raises(UserError, match=r"foreign.json: not a tokenizer file"):
+        with pytest.raises(UserError, match=r"foreign.json: (damaged|not a tokenizer file)"):
             SubwordTokenizer.load(foreign)
     for missing in (tmp_path, tmp_path / "none.json"):
         with pytest.raises(UserError, match="there is no tokenizer here"):

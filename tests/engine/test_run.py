@@ -224,7 +224,7 @@ def test_the_end_is_found_without_reading_the_whole_log(parts, monkeypatch):
     read = []
     real = run_module._records
     monkeypatch.setattr(
-        run_module, "_records", lambda content: read.append(content) or real(content)
+        run_module, "_records", lambda content, path: read.append(content) or real(content, path)
     )
     assert parts.finished()
     assert sum(map(len, read)) <= 60

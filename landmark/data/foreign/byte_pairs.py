@@ -1,13 +1,15 @@
 """Byte-pair encoding in two files: vocab.json numbers the entries, merges.txt makes them."""
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 
 from landmark.core.errors import DamagedError, UserError
+from landmark.core.structured_text import LONGEST_JSON, read_bounded, read_json
 from landmark.data.running_text.character import ForeignSubwords
+from landmark.data.tokenizer_file import is_merge, panics_as_errors
 
 VOCABULARY, MERGES = "vocab.json", "merges.txt"
 END_OF_TEXT = "<|endoftext|>"
@@ -42,35 +44,28 @@ def read_byte_pairs(
             merges.append((pair[0], pair[1]))
     given = {"unk_token": unknown, "end_of_word_suffix": suffix}
     known = {key: value for key, value in given.items() if value is not None}
-    try:
-        model = models.BPE(dict(vocabulary), merges, fuse_unk=False, **known)
-    except Exception as error:  # the library raises plain Exception
-        raise UserError(f"{folder}: {VOCABULARY} and {MERGES} do not fit: {error}") from None
-    return Tokenizer(model)
-
-
-def is_merge(pair: Sequence[str], vocabulary: Mapping[str, int], prefix: str = "") -> bool:
-    """Whether both parts of a merge and its whole are entries: else the library would panic."""
-    whole = pair[0] + pair[1].removeprefix(prefix)
-    return {*pair, whole} <= vocabulary.keys()
+    entries = numbered_entries(vocabulary, folder / VOCABULARY)
+    with panics_as_errors(f"{folder}: {VOCABULARY} and {MERGES} do not fit"):
+        return Tokenizer(models.BPE(entries, merges, fuse_unk=False, **known))
 
 
 def read_entries(path: Path) -> list[str]:
     """The lines of a vocabulary's file."""
     try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror}") from None
+        text = read_bounded(path, LONGEST_JSON).decode()
     except UnicodeDecodeError:
         raise DamagedError(f"{path}: damaged: not valid UTF-8") from None
     return text.removesuffix("\n").split("\n")
 
 
 def _read_vocabulary(path: Path) -> dict[str, int]:
-    try:
-        body = json.loads("\n".join(read_entries(path)))
-    except (ValueError, RecursionError):
-        raise DamagedError(f"{path}: damaged: not valid JSON") from None
-    if not isinstance(body, dict) or not all(type(number) is int for number in body.values()):
+    return numbered_entries(read_json(path), path)
+
+
+def numbered_entries(body: Mapping[str, Any], path: Path) -> dict[str, int]:
+    """The entries of a vocab.json, which numbers them without a gap."""
+    if not all(type(number) is int for number in body.values()):
         raise UserError(f"{path}: not a vocabulary: it must give each entry its number")
-    return body
+    if sorted(body.values()) != list(range(len(body))):
+        raise UserError(f"{path}: its entries are not numbered from 0 to the last")
+    return dict(body)

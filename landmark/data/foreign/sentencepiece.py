@@ -81,24 +81,24 @@ class SentencePieceTokenizer(SubwordTokenizer):
         return cls(vocabulary, content, content, roles)
 
     @classmethod
-    def read_model(cls, path: Path) -> "SentencePieceTokenizer":
+    def read_model(cls, content: bytes, path: Path) -> "SentencePieceTokenizer":
         """The same of a user's file."""
         try:
-            return cls.of_model(path.read_bytes())
-        except OSError as error:
-            raise UserError(f"{path}: cannot be read: {error.strerror}") from None
+            return cls.of_model(content)
         except ValueError:
             raise UserError(
                 f"{path}: is neither a tokenizer.json nor a SentencePiece model"
             ) from None
 
     @classmethod
-    def parse(cls, text: str, path: Path) -> "SentencePieceTokenizer":
-        """Of what `to_text` gave."""
+    def parse(cls, body: Any, path: Path) -> "SentencePieceTokenizer":
+        """Of the values that `to_text` gave."""
         try:
-            body = json.loads(text)
             source, target = (base64.b64decode(body[side]) for side in ("source", "target"))
-            return cls(body["vocabulary"], source, target, body["roles"])
+            vocabulary = body["vocabulary"]
+            if sorted(vocabulary.values()) != list(range(len(vocabulary))):
+                raise ValueError("entries are not numbered from 0 to the last")
+            return cls(vocabulary, source, target, body["roles"])
         except (ValueError, KeyError, TypeError, AttributeError):
             raise UserError(f"{path}: not a vocabulary of SentencePiece") from None
 

@@ -6,17 +6,34 @@ It is all that using a trained network needs beside the weights; `classes.json` 
 import dataclasses
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from pydantic import PositiveInt, TypeAdapter
 from torch import Tensor
 
-from landmark.core.storage import read_signed, signed, write_durably
+from landmark.core.errors import DamagedError
+from landmark.core.storage import read_signed_as, signed, write_durably
 from landmark.data.images.decoding import Fit, Fitting, Interpolation, Pixels
 
 FILE = "classes.json"
+_REMEDY = "put the run's own back"
+
+
+@dataclasses.dataclass
+class _Written:
+    """What the file says: the standard deviation has the key that existing runs have."""
+
+    names: tuple[str, ...]
+    channels: Literal[1, 3]
+    size: PositiveInt | None
+    fit: Fit
+    mean: tuple[float, ...]
+    deviation: tuple[float, ...]
+    colours: tuple[tuple[float, ...], ...]
+    interpolation: Interpolation = "bilinear"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,13 +54,12 @@ class ImageForm:
     @classmethod
     def load(cls, path: Path) -> "ImageForm":
         """What `save` wrote."""
-        body = read_signed(path, "put the run's own back")
-        body.pop("sha256")
-        body["std"] = body.pop("deviation")
-        for key in ("names", "mean", "std"):
-            body[key] = tuple(body[key])
-        body["colours"] = tuple(tuple(row) for row in body["colours"])
-        return cls(**body)
+        written = read_signed_as(TypeAdapter(_Written), path, _REMEDY)
+        channels = {written.channels, len(written.mean), len(written.deviation)}
+        if len(channels) > 1 or min(written.deviation) <= 0:
+            raise DamagedError(f"{path}: damaged (its channels do not fit): {_REMEDY}")
+        values = {key: its for key, its in vars(written).items() if key != "deviation"}
+        return cls(std=written.deviation, **values)
 
     def save(self, path: Path) -> None:
         write_durably(path, self.content())

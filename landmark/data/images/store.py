@@ -14,12 +14,13 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import TypeAdapter
 
 from landmark.core.errors import DamagedError
 from landmark.core.storage import (
     make_folder,
     read_checked,
-    read_signed,
+    read_signed_as,
     signed,
     storage_error,
     sync_folder,
@@ -84,17 +85,40 @@ def write_store(folder: Path, images: Iterable[tuple[Pixels, int, str]], channel
         raise storage_error(folder, error) from None
 
 
+@dataclass(frozen=True)
+class _File:
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class _Files:
+    pixels: _File
+    shapes: _File
+    labels: _File
+    places: _File
+
+
+@dataclass(frozen=True)
+class _Contents:
+    """What store.json says."""
+
+    name: str
+    channels: int
+    files: _Files
+
+
 class PixelStore:
     """Read a store: `store[i]` is an image, without a copy."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        contents = read_signed(folder / CONTENTS, _REMEDY)
-        if contents["name"] != folder.name:
-            raise DamagedError(f"{folder / CONTENTS}: is that of {contents['name']!r}: {_REMEDY}")
-        self.channels: int = contents["channels"]
+        contents = read_signed_as(TypeAdapter(_Contents), folder / CONTENTS, _REMEDY)
+        if contents.name != folder.name:
+            raise DamagedError(f"{folder / CONTENTS}: is that of {contents.name!r}: {_REMEDY}")
+        self.channels = contents.channels
         read = {
-            name: read_checked(folder / name, contents["files"][name]["sha256"], _REMEDY)
+            name: read_checked(folder / name, getattr(contents.files, name).sha256, _REMEDY)
             for name in ("shapes", "labels", "places")
         }
         self.shapes = np.frombuffer(read["shapes"], np.int32).reshape(-1, 2)
@@ -102,17 +126,17 @@ class PixelStore:
         self.places = read["places"].decode().split("\n")
         lengths = self.shapes.astype(np.int64).prod(axis=1) * self.channels
         self.offsets = np.concatenate(([0], np.cumsum(lengths)))
-        self._check_pixels(contents["files"]["pixels"])
+        self._check_pixels(contents.files.pixels)
         self._map()
 
-    def _check_pixels(self, written: dict[str, Any]) -> None:
+    def _check_pixels(self, written: _File) -> None:
         path = self.folder / "pixels"
         try:
             with path.open("rb") as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
         except OSError as error:
             raise DamagedError(f"{path}: cannot be read ({error.strerror}): {_REMEDY}") from None
-        if digest != written["sha256"] or written["bytes"] != self.offsets[-1]:
+        if digest != written.sha256 or written.bytes != self.offsets[-1]:
             raise DamagedError(f"{path}: damaged (not the bytes that were written): {_REMEDY}")
 
     def _map(self) -> None:

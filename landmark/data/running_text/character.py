@@ -14,7 +14,9 @@ from tokenizers import Tokenizer
 
 from landmark.core.errors import ItemError, UserError
 from landmark.core.storage import write_durably
+from landmark.core.structured_text import LONGEST_JSON, parse_json, read_bounded
 from landmark.data.tokenizer import SubwordTokenizer
+from landmark.data.tokenizer_file import build_backend
 
 CHARACTERS, FOREIGN = "characters", "foreign"
 
@@ -120,10 +122,7 @@ class ForeignSubwords(RunningSubwords):
         """Read a tokenizer.json that `save` wrote."""
         body = _read(path)
         roles = body.get("roles")
-        try:
-            backend = Tokenizer.from_str(json.dumps(body.get("tokenizer")))
-        except Exception as error:  # the library raises plain Exception
-            raise UserError(f"{path}: not a tokenizer file: {error}") from None
+        backend = build_backend(body.get("tokenizer"), path)
         if not isinstance(roles, dict) or any(
             backend.token_to_id(str(token)) is None for token in roles.values()
         ):
@@ -140,21 +139,17 @@ TextTokenizer = CharacterTokenizer | RunningSubwords
 
 def load_tokenizer(path: Path) -> TextTokenizer:
     """The vocabulary that a tokenizer.json holds, of whichever kind it is."""
-    kind = _read(path).get("kind")
+    body = _read(path)
+    kind = body.get("kind")
     if kind == CHARACTERS:
         return CharacterTokenizer.load(path)
     if kind == FOREIGN:
         return ForeignSubwords.load(path)
-    return RunningSubwords(SubwordTokenizer.load(path).backend)
+    return RunningSubwords(SubwordTokenizer.parse(body, path).backend)
 
 
 def _read(path: Path) -> dict[str, object]:
     if not path.is_file():
         raise UserError(f"{path}: there is no tokenizer here")
-    try:
-        body = json.loads(path.read_bytes())
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror}") from None
-    except (ValueError, RecursionError):
-        raise UserError(f"{path}: not a tokenizer file: it is not valid JSON") from None
+    body = parse_json(read_bounded(path, LONGEST_JSON), path)
     return body if isinstance(body, dict) else {}

@@ -22,8 +22,10 @@ from landmark.core import limits
 from landmark.core.configuration import settings
 from landmark.core.errors import UserError
 from landmark.core.storage import write_durably
+from landmark.core.structured_text import LONGEST_JSON, parse_json, read_bounded
 from landmark.data.subword_training import cut_long_words, train_subwords
 from landmark.data.text_file import read_lines
+from landmark.data.tokenizer_file import build_backend
 
 PADDING, UNKNOWN, BEGIN, SEPARATOR, MASK = "[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"
 SPECIAL = (PADDING, UNKNOWN, BEGIN, SEPARATOR, MASK)
@@ -211,14 +213,13 @@ def _read(path: Path) -> tuple[Tokenizer, dict[str, str] | None]:
     """What a tokenizer.json holds, and the roles of its special tokens if it names them."""
     if not path.is_file():
         raise UserError(f"{path}: there is no tokenizer here")
-    try:
-        body = json.loads(path.read_bytes())
-        if isinstance(body, dict) and body.get("kind") == _FOREIGN:
-            backend = Tokenizer.from_str(json.dumps(body["tokenizer"]))
-            return backend, {str(role): str(token) for role, token in body["roles"].items()}
-        return Tokenizer.from_str(json.dumps(body)), None
-    except Exception as error:  # the library raises plain Exception
-        raise UserError(f"{path}: not a tokenizer file: {error}") from None
+    body = parse_json(read_bounded(path, LONGEST_JSON), path)
+    if not isinstance(body, dict) or body.get("kind") != _FOREIGN:
+        return build_backend(body, path), None
+    roles = body.get("roles")
+    if not isinstance(roles, dict):
+        raise UserError(f"{path}: not a tokenizer file: it names no special tokens")
+    return build_backend(body.get("tokenizer"), path), {str(r): str(t) for r, t in roles.items()}
 
 
 def _continues(backend: Tokenizer, token: str) -> bool:

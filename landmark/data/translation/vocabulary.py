@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from landmark.core.errors import UserError
+from landmark.core.structured_text import LONGEST_JSON, parse_json, read_bounded
 from landmark.data.foreign.sentencepiece import SENTENCEPIECE, SentencePieceTokenizer
 from landmark.data.tokenizer import SubwordTokenizer, TokenizerConfig
 
@@ -37,10 +38,9 @@ class SeparateTokenizer(SubwordTokenizer):
         raise UserError("each side has a vocabulary of its own: this needs one that both share")
 
     @classmethod
-    def parse(cls, text: str, path: Path) -> "SeparateTokenizer":
-        """Of what `to_text` gave."""
-        body = json.loads(text)
-        sides = [_parse(json.dumps(body.get(side)), path) for side in ("source", "target")]
+    def parse(cls, body: Any, path: Path) -> "SeparateTokenizer":
+        """Of the values that `to_text` gave."""
+        sides = [_parse(body.get(side), path) for side in ("source", "target")]
         return cls(*sides)
 
     def to_text(self) -> str:
@@ -105,21 +105,16 @@ def load_subwords(path: Path) -> SubwordTokenizer:
     """A vocabulary of any kind: a tokenizer.json, or a SentencePiece model."""
     if not path.is_file():
         raise UserError(f"{path}: there is no tokenizer here")
+    content = read_bounded(path, LONGEST_JSON)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = content.decode()
     except UnicodeDecodeError:
-        return SentencePieceTokenizer.read_model(path)
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror}") from None
-    return _parse(text, path)
+        return SentencePieceTokenizer.read_model(content, path)
+    return _parse(parse_json(text, path), path)
 
 
-def _parse(text: str, path: Path) -> SubwordTokenizer:
-    try:
-        body = json.loads(text)
-    except (ValueError, RecursionError):
-        body = None  # whoever reads it says what is wrong
+def _parse(body: Any, path: Path) -> SubwordTokenizer:
     kind = body.get("kind") if isinstance(body, dict) else None
     if kind == SEPARATE:
-        return SeparateTokenizer.parse(text, path)
-    return (SentencePieceTokenizer if kind == SENTENCEPIECE else SubwordTokenizer).parse(text, path)
+        return SeparateTokenizer.parse(body, path)
+    return (SentencePieceTokenizer if kind == SENTENCEPIECE else SubwordTokenizer).parse(body, path)

@@ -12,9 +12,10 @@ from pathlib import Path
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from pydantic import TypeAdapter
 from torch import Tensor
 
-from landmark.core.storage import read_signed, signed, write_durably
+from landmark.core.storage import read_signed_as, signed, write_durably
 from landmark.data.batch import Batch
 from landmark.data.ordering import Plan, even_batches
 from landmark.data.understanding.example import LabeledText
@@ -62,7 +63,14 @@ class WordList:
 
     @classmethod
     def load(cls, path: Path) -> "WordList":
-        return cls(read_signed(path, "put the run's own back")["words"])
+        return cls(read_signed_as(TypeAdapter(_Content), path, "put the run's own back").words)
+
+
+@dataclass(frozen=True)
+class _Content:
+    """What a word list's file holds."""
+
+    words: tuple[str, ...]
 
 
 def _words(example: LabeledText) -> list[str]:

@@ -8,11 +8,19 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, TypeAdapter, model_validator
 
 from landmark.core.configuration import fingerprint, settings
-from landmark.core.errors import UserError
-from landmark.core.storage import read_checked, read_signed, signed, write_durably
+from landmark.core.errors import DamagedError, UserError
+from landmark.core.storage import (
+    file_digests,
+    read_checked,
+    read_signed,
+    read_signed_as,
+    signed,
+    write_durably,
+)
+from landmark.core.structured_text import parse_json
 from landmark.data.hold_out import draw, split
 from landmark.data.public_text import text_digest
 from landmark.data.text_file import digest_file
@@ -124,9 +132,7 @@ class Labels:
 
     @classmethod
     def load(cls, path: Path) -> "Labels":
-        body = read_signed(path, "put the run's own back")
-        body.pop("sha256")
-        return cls(**{**body, "names": tuple(body["names"])})
+        return read_signed_as(_LABELS, path, "put the run's own back")
 
     def save(self, path: Path) -> None:
         write_durably(path, signed(dataclasses.asdict(self)))
@@ -152,6 +158,9 @@ class Labels:
                         f"{example.place}: the label {name!r} was never seen in training, which "
                         f"has {known}"
                     )
+
+
+_LABELS = TypeAdapter(Labels)
 
 
 def data_digest(config: TaskConfig) -> str:
@@ -217,7 +226,13 @@ def save_examples(folder: Path, splits: Mapping[str, Sequence[Example]]) -> None
 
 def load_examples(folder: Path, split: str, kind: Kind) -> list[Example]:
     """The examples of a prepared split, after checking that they are what was written."""
-    digest = read_signed(folder / _MANIFEST, _REMEDY)["files"][split]
-    content = read_checked(folder / f"{split}.jsonl", digest, _REMEDY)
-    lines = content.decode().split("\n")
-    return [from_record(kind, json.loads(line)) for line in lines if line]
+    manifest, path = folder / _MANIFEST, folder / f"{split}.jsonl"
+    files = file_digests(manifest, read_signed(manifest, _REMEDY), _REMEDY)
+    if split not in files:
+        raise DamagedError(f"{manifest}: lists no {path.name}: {_REMEDY}")
+    content = read_checked(path, files[split], _REMEDY)
+    try:
+        lines = content.decode().split("\n")
+        return [from_record(kind, parse_json(line, path)) for line in lines if line]
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise DamagedError(f"{path}: damaged (not examples for {kind}): {_REMEDY}") from None

@@ -7,7 +7,6 @@ Spans: a question a line as JSON, {"question": …, "context": …, "answers": [
 …}]}, or SQuAD's own .json. Every fault names the file and the line.
 """
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from landmark.core.errors import UserError
+from landmark.core.structured_text import parse_json
 from landmark.data.text_file import LONGEST_TEXT_LINE, read_lines
 from landmark.data.understanding.example import (
     Answer,
@@ -153,10 +153,7 @@ def _questions(path: Path, labeled: bool) -> Iterator[Question]:
 
 
 def _parsed(text: str, place: str) -> dict[str, Any]:
-    try:
-        record = json.loads(text)
-    except (ValueError, RecursionError):
-        raise UserError(f"{place}: not valid JSON") from None
+    record = parse_json(text, place)
     if not isinstance(record, dict):
         raise UserError(f"{place}: not an object with a question and a context")
     return record
@@ -185,6 +182,8 @@ def _question(record: Mapping[str, Any], place: str, labeled: bool) -> Question:
         raise UserError(f"{place}: has no 'answers': give an empty list if there is none")
     answers = None
     if given is not None:
+        if not isinstance(given, list):
+            raise UserError(f"{place}: 'answers' is not a list")
         answers = tuple(_answer(answer, record["context"], place) for answer in given)
     return Question(
         place, record["question"], record["context"], answers, str(record.get("id", ""))

@@ -72,7 +72,7 @@ def compute(options: Options, report: Report) -> Updates:
     with tempfile.TemporaryDirectory() as name:
         folder, task = Path(name), task_named(config.task)
         config = prepare_task(config, folder, _shortened(report, steps))
-        assembly = dataclasses.replace(task.assemble(config, folder, device), validation=None)
+        assembly = dataclasses.replace(task.assembled(config, folder, device), validation=None)
         trainer = build_trainer(config, assembly, device)
         trainer.report = report
         watches = {

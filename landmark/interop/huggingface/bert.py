@@ -16,10 +16,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from landmark.core.configuration import Provenance, build
 from landmark.core.errors import UserError
 from landmark.interop.huggingface.correspondence import (
     TensorPart,
     demand,
+    depth,
     gather,
     layers,
     number,
@@ -96,7 +98,7 @@ def read_bert(
     demand(config, where, _WANTED)
     weights.tensors = {_plain(name, kind): t for name, t in weights.tensors.items()}
     weights.drop("position_ids", "token_type_ids")
-    shape = _shape(config, where, kind, has_pooler="pooler.dense.weight" in weights)
+    shape = _shape(config, where, kind, weights)
     with torch.device("meta"):
         shapes = shapes_of(PretrainedBERT(shape))
     if kind in _COUNTED:
@@ -131,7 +133,7 @@ def _prefix(kind: str) -> str:
     return f"{kind.replace('-', '_')}."
 
 
-def _shape(config: Mapping[str, Any], where: str, kind: str, has_pooler: bool) -> BERTConfig:
+def _shape(config: Mapping[str, Any], where: str, kind: str, weights: Weights) -> BERTConfig:
     distilled = kind == DISTILBERT
     width = number(config, where, "dim" if distilled else "hidden_size")
     heads = number(config, where, "n_heads" if distilled else "num_attention_heads")
@@ -140,27 +142,30 @@ def _shape(config: Mapping[str, Any], where: str, kind: str, has_pooler: bool) -
     places = number(config, where, "max_position_embeddings", 512)
     if kind in _COUNTED:
         places -= number(config, where, "pad_token_id", 1) + 1
-    return BERTConfig(
-        vocab_size=number(config, where, "vocab_size"),
-        hidden_size=width,
-        inner_size=number(config, where, "hidden_dim" if distilled else "intermediate_size"),
-        num_heads=heads,
-        num_layers=number(config, where, "n_layers" if distilled else "num_hidden_layers"),
-        max_length=places,
-        segments=0 if distilled else number(config, where, "type_vocab_size", 2),
-        pooler=has_pooler,
-        norm="pre" if kind == PRE_NORM else "post",
-        dropout=share(config, "dropout" if distilled else "hidden_dropout_prob"),
-        epsilon=_EPSILON if distilled else config.get("layer_norm_eps", _EPSILON),
-        attention_dropout=share(
+    values = {
+        "vocab_size": number(config, where, "vocab_size"),
+        "hidden_size": width,
+        "inner_size": number(config, where, "hidden_dim" if distilled else "intermediate_size"),
+        "num_heads": heads,
+        "num_layers": depth(
+            config, where, "n_layers" if distilled else "num_hidden_layers", weights
+        ),
+        "max_length": places,
+        "segments": 0 if distilled else number(config, where, "type_vocab_size", 2),
+        "pooler": "pooler.dense.weight" in weights,
+        "norm": "pre" if kind == PRE_NORM else "post",
+        "dropout": share(config, "dropout" if distilled else "hidden_dropout_prob"),
+        "epsilon": _EPSILON if distilled else config.get("layer_norm_eps", _EPSILON),
+        "attention_dropout": share(
             config, "attention_dropout" if distilled else "attention_probs_dropout_prob"
         ),
-    )
+    }
+    return build(BERTConfig, values, Provenance(where))
 
 
 def _cut_positions(weights: Weights, unread: int) -> None:
     """Take away the first places, which are counted but never read."""
-    if _PLACES in weights:
+    if _PLACES in weights and weights.tensors[_PLACES].ndim:
         weights.tensors[_PLACES] = weights.tensors[_PLACES][unread:]
 
 

@@ -96,6 +96,16 @@ def number(config: Mapping[str, Any], where: str, key: str, default: int | None 
     return value
 
 
+def depth(config: Mapping[str, Any], where: str, key: str, weights: Weights) -> int:
+    """A number of layers, each of which must have weights."""
+    layers = number(config, where, key)
+    if layers > len(weights.tensors):
+        raise UserError(
+            f"{where}: {key} is {layers:,}, but there are {len(weights.tensors):,} tensors"
+        )
+    return layers
+
+
 def share(config: Mapping[str, Any], key: str, default: float = 0.1) -> float:
     """A dropout rate; one that training could not have used is the default."""
     value = config.get(key, default)

@@ -6,7 +6,6 @@ is set. A download that broke off goes on where it stopped; the folder appears w
 
 import hashlib
 import http.client
-import json
 import os
 import re
 import time
@@ -19,7 +18,8 @@ from typing import Any
 from urllib.parse import quote
 
 from landmark.core.errors import UserError
-from landmark.core.storage import beside, make_folder, sync_folder
+from landmark.core.storage import beside, is_plain_name, make_folder, sync_folder
+from landmark.core.structured_text import LONGEST_JSON, parse_json
 from landmark.data.download import local_folder
 from landmark.interop.huggingface.folder import CONFIG, GENERATION, INDEX, PICKLE, SAFETENSORS
 
@@ -30,6 +30,7 @@ NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 _PATIENCE = 30.0  # seconds without a byte
 _PAUSE = 0.5  # seconds before the second attempt; four times as long before the third, and so on
 _PIECE = 1 << 16
+_LARGEST = 1 << 50  # bytes of a file
 _SETTINGS = (
     CONFIG,
     GENERATION,
@@ -85,14 +86,14 @@ def _listing(base: str, name: str, revision: str) -> tuple[str, list[HubFile]]:
     for attempt in range(1, ATTEMPTS + 1):
         try:
             with _open(url) as response:
-                return _parse(json.loads(response.read()))
+                return _parse(parse_json(response.read(LONGEST_JSON + 1), url))
         except urllib.error.HTTPError as error:
             reason = f"the server says {error.code}"
             if error.code in (401, 403, 404):
                 raise UserError(_refusal(url, name, revision, error.code)) from None
         except (urllib.error.URLError, http.client.HTTPException, OSError) as error:
             reason = str(getattr(error, "reason", None) or error)
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (UserError, ValueError, KeyError, TypeError, AttributeError):
             reason = "the server does not answer as the Hugging Face Hub does"
         if attempt < ATTEMPTS:
             time.sleep(_PAUSE * 4 ** (attempt - 1))
@@ -115,10 +116,9 @@ def _parse(body: Mapping[str, Any]) -> tuple[str, list[HubFile]]:
     files = []
     for entry in body["siblings"]:
         large = entry.get("lfs") or {}
-        size = large.get("size", entry.get("size"))
-        if isinstance(size, int):
-            file = HubFile(entry["rfilename"], size, large.get("sha256"), entry.get("blobId"))
-            files.append(file)
+        name, size = entry["rfilename"], large.get("size", entry.get("size"))
+        if is_plain_name(name) and type(size) is int and 0 <= size < _LARGEST:
+            files.append(HubFile(name, size, large.get("sha256"), entry.get("blobId")))
     return commit, files
 
 

@@ -3,7 +3,6 @@
 Weights are safetensors, in one file or in several with an index, or pickles of plain tensors.
 """
 
-import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,8 +10,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from landmark.core.configuration import shortened
 from landmark.core.errors import DamagedError, UserError
-from landmark.interop.tensor_file import read_pickle, read_safetensors
+from landmark.core.storage import is_plain_name
+from landmark.core.structured_text import read_json
+from landmark.interop.tensor_file import read_pickle, read_safetensors, refuse_nonfinite
 
 CONFIG, GENERATION = "config.json", "generation_config.json"
 SAFETENSORS, PICKLE = "model.safetensors", "pytorch_model.bin"
@@ -32,19 +34,6 @@ def read_config(folder: Path) -> dict[str, Any]:
     if config.get("quantization_config"):
         raise UserError(f"{folder / CONFIG}: the weights are quantised: give the full ones")
     return config
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """The object in a JSON file."""
-    try:
-        body = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror}") from None
-    except (ValueError, RecursionError):
-        raise DamagedError(f"{path}: damaged: it is not valid JSON") from None
-    if not isinstance(body, dict):
-        raise DamagedError(f"{path}: damaged: it holds no object")
-    return body
 
 
 def read_optional_json(path: Path) -> dict[str, Any]:
@@ -73,6 +62,7 @@ class Weights:
             )
         if not tensor.is_floating_point():
             raise UserError(f"{self.where}: {name} holds {tensor.dtype}: give unquantised weights")
+        refuse_nonfinite(name, tensor, self.where)
         return tensor.float()
 
     def drop(self, *endings: str) -> None:
@@ -123,8 +113,8 @@ def _shards(index: Path) -> dict[str, set[str]]:
         raise DamagedError(f"{index}: damaged: it has no weight_map")
     shards: dict[str, set[str]] = {}
     for tensor, name in listed.items():
-        if not isinstance(name, str) or Path(name).name != name:
-            raise UserError(f"{index}: {name!r} is outside the folder: refused")
+        if not is_plain_name(name):
+            raise UserError(f"{index}: {shortened(name)} is outside the folder: refused")
         shards.setdefault(name, set()).add(tensor)
     for name in shards:
         if not (index.parent / name).is_file():

@@ -10,10 +10,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from landmark.core.configuration import Provenance, build
 from landmark.core.errors import UserError
 from landmark.interop.huggingface.correspondence import (
     TensorPart,
     demand,
+    depth,
     gather,
     layers,
     number,
@@ -53,7 +55,7 @@ _WANTED_OF_FIRST = {
 def read_gpt(config: Mapping[str, Any], weights: Weights) -> tuple[GPTConfig, dict[str, Tensor]]:
     """The shape and the weights of a model of theirs as ours."""
     where = str(weights.where / CONFIG)
-    shape = _shape(config, where)
+    shape = _shape(config, where, weights)
     weights.tensors = {
         name.removeprefix("transformer."): tensor for name, tensor in weights.tensors.items()
     }
@@ -84,23 +86,24 @@ def cut_padding(
     return dataclasses.replace(shape, vocab_size=entries), {**state, "embedding.weight": table}
 
 
-def _shape(config: Mapping[str, Any], where: str) -> GPTConfig:
+def _shape(config: Mapping[str, Any], where: str, weights: Weights) -> GPTConfig:
     is_first = config["model_type"] == FIRST
     demand(config, where, _WANTED_OF_FIRST if is_first else _WANTED)
     width, heads = number(config, where, "n_embd"), number(config, where, "n_head")
     if not heads or width % heads:
         raise UserError(f"{where}: {heads} heads do not divide a width of {width}")
-    return GPTConfig(
-        vocab_size=number(config, where, "vocab_size"),
-        hidden_size=width,
-        inner_size=config.get("n_inner") or None,
-        num_heads=heads,
-        num_layers=number(config, where, "n_layer"),
-        max_length=number(config, where, "n_positions", config.get("n_ctx")),
-        dropout=share(config, "resid_pdrop"),
-        attention_dropout=share(config, "attn_pdrop"),
-        norm="post" if is_first else "pre",
-    )
+    values = {
+        "vocab_size": number(config, where, "vocab_size"),
+        "hidden_size": width,
+        "inner_size": config.get("n_inner") or None,
+        "num_heads": heads,
+        "num_layers": depth(config, where, "n_layer", weights),
+        "max_length": number(config, where, "n_positions", config.get("n_ctx")),
+        "dropout": share(config, "resid_pdrop"),
+        "attention_dropout": share(config, "attn_pdrop"),
+        "norm": "post" if is_first else "pre",
+    }
+    return build(GPTConfig, values, Provenance(where))
 
 
 def _parts(shape: GPTConfig) -> list[TensorPart]:

@@ -13,10 +13,12 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
+from landmark.core.configuration import Provenance, build
 from landmark.core.errors import UserError
 from landmark.interop.huggingface.correspondence import (
     TensorPart,
     demand,
+    depth,
     gather,
     layers,
     number,
@@ -78,7 +80,7 @@ def read_translator(
         raise UserError(f"{where}: scale_embedding is not set: only true is supported")
     norms = {"normalize_before": (is_pre,), "add_final_layer_norm": (is_pre,)}
     demand(config, where, {**_WANTED, **norms})
-    shape = _shape(config, where)
+    shape = _shape(config, where, weights)
     _drop_positions(weights, shape)
     with torch.device("meta"):
         shapes = shapes_of(Translator(shape))
@@ -95,10 +97,10 @@ def read_translator(
 
 def _drop_positions(weights: Weights, shape: TransformerConfig) -> None:
     """Forget the tables of positions, which we compute; one of other numbers is refused."""
-    own = _positions(shape)
+    size = (shape.max_length, shape.hidden_size)
     for name in [name for name in weights.tensors if name.endswith(_POSITIONS)]:
         table = weights.tensors.pop(name).float()
-        if table.shape != own.shape or not torch.allclose(table, own, atol=1e-2):  # half precision
+        if table.shape != size or not torch.allclose(table, _positions(shape), atol=1e-2):  # half
             raise UserError(f"{weights.where}: {name} is not a table of sines and cosines")
 
 
@@ -106,7 +108,7 @@ def _positions(shape: TransformerConfig) -> Tensor:
     return SinusoidalPosition(shape.max_length, shape.hidden_size, halves=True).table
 
 
-def _shape(config: Mapping[str, Any], where: str) -> TransformerConfig:
+def _shape(config: Mapping[str, Any], where: str, weights: Weights) -> TransformerConfig:
     for one, other in (
         ("encoder_ffn_dim", "decoder_ffn_dim"),
         ("encoder_attention_heads", "decoder_attention_heads"),
@@ -121,20 +123,21 @@ def _shape(config: Mapping[str, Any], where: str) -> TransformerConfig:
     heads = number(config, where, "encoder_attention_heads")
     if not heads or width % heads:
         raise UserError(f"{where}: {heads} heads do not divide a width of {width}")
-    return TransformerConfig(
-        vocab_size=number(config, where, "vocab_size"),
-        hidden_size=width,
-        inner_size=number(config, where, "encoder_ffn_dim"),
-        num_heads=heads,
-        encoder_layers=number(config, where, "encoder_layers"),
-        decoder_layers=number(config, where, "decoder_layers"),
-        dropout=share(config, "dropout"),
-        norm=_NORMS[config["model_type"]],
-        activation=_ACTIVATIONS[config.get("activation_function", "gelu")],
-        positions="sinusoidal-halves",
-        max_length=number(config, where, "max_position_embeddings", 1024),
-        output_bias=True,
-    )
+    values = {
+        "vocab_size": number(config, where, "vocab_size"),
+        "hidden_size": width,
+        "inner_size": number(config, where, "encoder_ffn_dim"),
+        "num_heads": heads,
+        "encoder_layers": depth(config, where, "encoder_layers", weights),
+        "decoder_layers": depth(config, where, "decoder_layers", weights),
+        "dropout": share(config, "dropout"),
+        "norm": _NORMS[config["model_type"]],
+        "activation": _ACTIVATIONS[config.get("activation_function", "gelu")],
+        "positions": "sinusoidal-halves",
+        "max_length": number(config, where, "max_position_embeddings", 1024),
+        "output_bias": True,
+    }
+    return build(TransformerConfig, values, Provenance(where))
 
 
 def _parts(shape: TransformerConfig) -> list[TensorPart]:

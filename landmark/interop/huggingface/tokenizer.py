@@ -21,18 +21,20 @@ from tokenizers import (
 )
 
 from landmark.core.errors import DamagedError, UserError
+from landmark.core.structured_text import read_json
 from landmark.data.foreign.byte_pairs import (
     END_OF_TEXT,
     MERGES,
     VOCABULARY,
-    is_merge,
+    numbered_entries,
     read_byte_pairs,
     read_entries,
 )
 from landmark.data.foreign.sentencepiece import SentencePieceTokenizer
 from landmark.data.tokenizer import SubwordTokenizer
+from landmark.data.tokenizer_file import load_backend
 from landmark.interop.huggingface.bert import BERT_TYPE, DISTILBERT, PRE_NORM, ROBERTA
-from landmark.interop.huggingface.folder import read_json, read_optional_json
+from landmark.interop.huggingface.folder import read_optional_json
 from landmark.interop.huggingface.gpt import FIRST, GPT2
 from landmark.interop.huggingface.marian import MARIAN, PEGASUS
 
@@ -85,13 +87,7 @@ def read_roles(folder: Path, kind: str) -> dict[str, str]:
 def read_tokenizer(folder: Path, kind: str) -> tuple[Tokenizer, dict[str, str]]:
     """A folder's vocabulary and the roles of its special tokens; each must be in it."""
     if (folder / WHOLE).is_file():
-        _check_merges(folder / WHOLE)
-        try:
-            backend = Tokenizer.from_file(str(folder / WHOLE))
-        except Exception as error:  # the library raises plain Exception
-            raise DamagedError(f"{folder / WHOLE}: not a tokenizer file: {error}") from None
-        backend.no_padding()
-        backend.no_truncation()
+        backend = load_backend(folder / WHOLE)
     else:
         backend = _from_older_files(folder, kind)
     roles = read_roles(folder, kind)
@@ -135,24 +131,6 @@ def _from_older_files(folder: Path, kind: str) -> Tokenizer:
     return backend
 
 
-def _check_merges(path: Path) -> None:
-    """Refuse a tokenizer.json of byte-pair encoding whose merges are not of its vocabulary."""
-    model = read_json(path).get("model")
-    if not isinstance(model, dict) or not isinstance(model.get("merges"), list):
-        return
-    prefix, vocabulary = model.get("continuing_subword_prefix") or "", model.get("vocab")
-    for merge in model["merges"]:
-        pair = merge.split(" ") if isinstance(merge, str) else merge
-        if (
-            not isinstance(vocabulary, dict)
-            or not isinstance(pair, list)
-            or len(pair) != 2
-            or not all(isinstance(part, str) for part in pair)
-            or not is_merge(pair, vocabulary, prefix)
-        ):
-            raise DamagedError(f"{path}: damaged: {merge!r} is not a merge of its vocabulary")
-
-
 def _wordpiece(path: Path, settings: Mapping[str, Any]) -> Tokenizer:
     """BERT's way from text to pieces, by its vocab.txt: an entry a line, numbered from 0."""
     entries = read_entries(path)
@@ -160,10 +138,11 @@ def _wordpiece(path: Path, settings: Mapping[str, Any]) -> Tokenizer:
     if len(vocabulary) < len(entries):
         raise DamagedError(f"{path}: not a vocabulary: an entry is there twice")
     backend = Tokenizer(models.WordPiece(vocabulary, unk_token=_USUAL[BERT_TYPE]["unknown"]))
+    accents = settings.get("strip_accents")
     lowercase = settings.get("do_lower_case", True)
     backend.normalizer = normalizers.BertNormalizer(
         lowercase=bool(lowercase),
-        strip_accents=settings.get("strip_accents"),
+        strip_accents=None if accents is None else bool(accents),
         handle_chinese_chars=bool(settings.get("tokenize_chinese_chars", True)),
     )
     backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
@@ -178,7 +157,9 @@ def _wordpiece(path: Path, settings: Mapping[str, Any]) -> Tokenizer:
 def _add_later_tokens(backend: Tokenizer, folder: Path) -> None:
     """Tokens that were added to a vocabulary after it was made, in the order of their numbers."""
     later = read_optional_json(folder / "added_tokens.json")
-    for token, number in sorted(later.items(), key=lambda item: int(item[1])):
+    if not all(type(number) is int for number in later.values()):
+        raise UserError(f"{folder}: added_tokens.json does not number its entries")
+    for token, number in sorted(later.items(), key=lambda item: item[1]):
         if backend.token_to_id(token) is None:
             backend.add_tokens([AddedToken(token, normalized=False)])
         if backend.token_to_id(token) != number:
@@ -218,14 +199,13 @@ def read_marian_tokenizer(folder: Path) -> SentencePieceTokenizer:
             raise UserError(f"{folder}: has no {name}, which Marian's vocabulary needs")
     if read_optional_json(folder / SETTINGS).get("separate_vocabs"):
         raise UserError(f"{folder}: has a vocabulary for each language: this is not supported")
-    vocabulary, roles = read_json(folder / "vocab.json"), read_roles(folder, MARIAN)
+    table = folder / "vocab.json"
+    vocabulary, roles = numbered_entries(read_json(table), table), read_roles(folder, MARIAN)
     roles = {role: roles[role] for role in ("end", "unknown", "padding")}
     roles["begin"] = roles["padding"]
     for token in roles.values():
         if token not in vocabulary:
-            raise UserError(f"{folder / 'vocab.json'}: has no {token!r}")
-    if sorted(vocabulary.values()) != list(range(len(vocabulary))):
-        raise UserError(f"{folder / 'vocab.json'}: its entries are not numbered from 0 to the last")
+            raise UserError(f"{table}: has no {token!r}")
     source, target = ((folder / f"{side}.spm").read_bytes() for side in ("source", "target"))
     try:
         return SentencePieceTokenizer(vocabulary, source, target, roles)

@@ -1,7 +1,6 @@
 """`landmark import torchvision|timm`: an image network's weights become a run directory of ours."""
 
 import dataclasses
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,12 +11,13 @@ import torch
 
 from landmark.core.errors import UserError
 from landmark.core.registry import nearest
+from landmark.core.structured_text import LONGEST_JSON, parse_json, read_bounded, read_json
 from landmark.data.images.corpus import ImageDataConfig
 from landmark.data.images.decoding import Interpolation
 from landmark.data.images.form import FILE, ImageForm
 from landmark.data.text_file import digest_file, read_lines
 from landmark.interop.huggingface.download import fetch_model
-from landmark.interop.huggingface.folder import CONFIG, PICKLE, SAFETENSORS, read_json
+from landmark.interop.huggingface.folder import CONFIG, PICKLE, SAFETENSORS
 from landmark.interop.image_network import Recognised
 from landmark.interop.tensor_file import read_state
 from landmark.interop.timm import read_timm
@@ -29,6 +29,7 @@ from landmark.tasks.image_classification.run import ImageClassificationRun
 from landmark.tasks.importing import free_folder, write_imported
 
 Report = Callable[[Mapping[str, Any]], None]
+_LARGEST_SIDE = 10_000  # pixels of an image that a network reads
 LIBRARIES = {"torchvision": read_torchvision, "timm": read_timm}
 _IS_HUB_NAME = re.compile(r"[A-Za-z0-9][\w-]*/[A-Za-z0-9][\w.-]*(?<!\.pth)(?<!\.bin)(?<!tensors)")
 """As timm/resnet50.a1_in1k; a file of weights that is not there is none."""
@@ -257,10 +258,8 @@ def read_labels(path: Path) -> list[str]:
     """The names of classes: a line each, or JSON (a list, or an object by number)."""
     if path.suffix == ".json":
         try:
-            names = _listed(json.loads(path.read_text(encoding="utf-8")))
-        except OSError as error:
-            raise UserError(f"{path}: cannot be read: {error.strerror}") from None
-        except (ValueError, TypeError, KeyError, RecursionError):
+            names = _listed(parse_json(read_bounded(path, LONGEST_JSON), path))
+        except (ValueError, TypeError, KeyError):
             raise UserError(
                 f"{path}: is neither a list of names nor an object that maps numbers to names"
             ) from None
@@ -295,8 +294,14 @@ def _read_folder(folder: Path) -> tuple[Path, Preparation, list[str] | None]:
     config = read_json(folder / CONFIG) if (folder / CONFIG).is_file() else {}
     said = config.get("pretrained_cfg") or {}
     try:
+        if not isinstance(said, dict):
+            raise TypeError
         side = said["input_size"][1] if said.get("input_size") else None
         share = said.get("crop_pct")
+        if side is not None and side not in range(1, _LARGEST_SIDE):
+            raise ValueError
+        if side and share and not side / share < _LARGEST_SIDE:
+            raise ValueError
         preparation = Preparation(
             round(side / share) if side and share else None,
             side,
@@ -306,7 +311,7 @@ def _read_folder(folder: Path) -> tuple[Path, Preparation, list[str] | None]:
         )
         names = _listed(config["label_names"]) if config.get("label_names") else None
         descriptions = config.get("label_descriptions") or {}
-    except (TypeError, KeyError, ValueError, IndexError, ZeroDivisionError):
+    except (TypeError, KeyError, ValueError, IndexError, ArithmeticError):
         raise UserError(f"{folder / CONFIG}: is not as timm writes it") from None
     if names is not None and isinstance(descriptions, dict):
         names = [str(descriptions.get(name, name)) for name in names]

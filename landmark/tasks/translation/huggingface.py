@@ -69,7 +69,10 @@ def _read(folder: Path, config: dict[str, Any], weights: Weights) -> Imported:
                 f"but it has {own}"
             )
     habits = {**config, **read_optional_json(folder / GENERATION)}
-    suppress_tokens = tuple(row[0] for row in habits.get("bad_words_ids") or () if len(row) == 1)
+    rows = habits.get("bad_words_ids") or []
+    if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
+        raise UserError(f"{folder}: bad_words_ids is not a list of lists")
+    suppress_tokens = tuple(row[0] for row in rows if len(row) == 1)
     names = read_optional_json(folder / SETTINGS)
     run = TranslationRun(
         data=ParallelTextConfig(

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from landmark.core.errors import ItemError, UserError
 from landmark.core.runtime import Precision, choose_device, derive_seed
+from landmark.core.storage import read_own
 from landmark.data.text_file import check_texts, is_valid
 from landmark.data.tokenizer import words_of
 from landmark.data.translation.pairs import pack_sources
@@ -195,9 +196,9 @@ class TranslationPipeline:
     def known_words(self) -> frozenset[str]:
         """The source words of the training data."""
         path = self.run.folder / WORDS
-        return (
-            frozenset(path.read_text(encoding="utf-8").split()) if path.is_file() else frozenset()
-        )
+        if not path.is_file():
+            return frozenset()
+        return frozenset(read_own(path, "put the run's own back").decode(errors="replace").split())
 
     def unknown_words(self, text: str) -> tuple[str, ...]:
         """Words of a text that training never showed, also not in another case."""

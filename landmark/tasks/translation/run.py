@@ -14,7 +14,7 @@ from landmark.data.tokenizer import TokenizerConfig
 from landmark.data.translation.bpe_dropout import BpeDropout
 from landmark.data.translation.pairs import BatchConfig, PairSamples
 from landmark.data.translation.parallel_text import ParallelTextConfig
-from landmark.data.translation.preparation import data_digest, prepare_translation
+from landmark.data.translation.preparation import WORDS, data_digest, prepare_translation
 from landmark.data.translation.text_form import TextForm
 from landmark.data.translation.vocabulary import load_subwords
 from landmark.decoding.beam_search import SearchConfig
@@ -162,8 +162,8 @@ TASK = Task(
     lambda config: data_digest(config.data),
     prepare,
     assemble,
-    prepared=("tokenizer.json", "words.txt", "data", INITIAL),
-    assets=("tokenizer.json",),
+    prepared=("tokenizer.json", WORDS, "data", INITIAL),
+    assets=("tokenizer.json", WORDS),
     resolved=(
         "trainer.higher_is_better",
         "validation.bleu",

@@ -48,8 +48,8 @@ def changed(folder, tmp_path, name, text):
     [
         ("merges.txt", "#version: 0.2\nh e\nh e y\n", r"merges.txt:3: a merge is of two: 'h e y'"),
         ("merges.txt", "q qq\n", "vocab.json and merges.txt do not fit: 'q qq'"),
-        ("vocab.json", "{", "vocab.json: damaged: not valid JSON"),
-        ("vocab.json", "[1]", "not a vocabulary: it must give each entry its number"),
+        ("vocab.json", "{", "vocab.json: damaged: it is not valid JSON"),
+        ("vocab.json", "[1]", "vocab.json: damaged: it holds no object"),
         ("vocab.json", '{"a": 0}', "do not fit"),
     ],
 )

@@ -118,7 +118,7 @@ def test_what_is_no_vocabulary_of_berts_kind_is_refused_by_name(tmp_path):
     with pytest.raises(UserError, match="there is no tokenizer here"):
         WordPieceTokenizer.load(path)
     path.write_text("{")
-    with pytest.raises(UserError, match="not a tokenizer file"):
+    with pytest.raises(UserError, match=r"tokenizer\.json: damaged: it is not valid JSON"):
         WordPieceTokenizer.load(path)
     Tokenizer(models.BPE()).save(str(path))
     with pytest.raises(UserError, match="holds no word pieces as BERT reads them, but BPE"):

@@ -95,7 +95,7 @@ def test_questions_come_a_line_each_or_as_squad_has_them(write):
         ("regression", "text\tlabel\nx\tgood\n", "own.tsv:2: the column 'label' holds 'good'"),
         ("regression", "text\tlabel\nx\tnan\n", "own.tsv:2: the column 'label' holds 'nan'"),
         ("tagging", "Anna\tB\nruns\n", "own.tsv:2: has 1 column, not a word and its tag"),
-        ("span", "{\n", "own.tsv:1: not valid JSON"),
+        ("span", "{\n", "own.tsv:1: damaged: it is not valid JSON"),
         ("span", "[]\n", "own.tsv:1: not an object"),
         ("span", '{"question": "Who?"}\n', "own.tsv:1: has no 'context'"),
         ("span", '{"question": "a", "context": "b"}\n', "own.tsv:1: has no 'answers'"),
