@@ -84,6 +84,10 @@ class AdversarialPipeline:
         packs = given[: len(given) // pack * pack].reshape(-1, pack * width)
         return self._finite(self.discriminator(packs)[:, 0])
 
+    def compare(self, made: Points) -> PointComparison:
+        """How near generated points are to the data's density."""
+        return compare_points(made, self.density, self.generator, self.config.data.prior)
+
     def _finite(self, found: torch.Tensor) -> Points:
         if not found.isfinite().all():
             raise UserError(f"{self.checkpoint}: the model's output is not finite: use another")
@@ -113,7 +117,7 @@ class AdversarialPipeline:
             float(means.mean()),
             float(np.sqrt(means.var() + std**2)),
             tuple(scores),
-            compare_points(made, self.density, self.generator, self.config.data.prior),
+            self.compare(made),
             float(np.log(2) - loss / 2),
         )
 
