@@ -29,7 +29,8 @@ FRESH = 400_000  # samples that a value is measured on
 def measure_frozen(mean: float, std: float, seed: int, folder: Path) -> tuple[float, ...]:
     """Divergence, mean |D - D*| over the data, value on fresh samples, value of theorem 1."""
     settings = [f"model.mean={mean}", f"model.std={std}", "objective.generator_steps=0"]
-    pipeline = trained("gan-line", [*settings, "objective.r1=0"], seed, folder)
+    settings += ["objective.r1=0", "data.batch_size=1024", "trainer.monitor=loss"]
+    pipeline = trained("gan-line", settings, seed, folder)
     data, made = pipeline.density, generated_density(pipeline.generator, "normal")
     assert made is not None
     random = np.random.default_rng(derive_seed(seed, "fresh"))

@@ -168,7 +168,7 @@ def draw(record: Game) -> "Figure":
     """Checkpoints side by side, spread evenly."""
     count, total = min(record.shown, len(record.frames)), len(record.frames)
     chosen = [record.frames[round(i * (total - 1) / max(1, count - 1))] for i in range(count)]
-    figure, grid = style.panels(1, len(chosen), (3.3, 3.5))
+    figure, grid = style.panels(1, len(chosen), (3.3, 3.7))
     for axes, frame in zip(grid[0], chosen, strict=True):
         _draw_frame(axes, record, frame)
     handles, labels = grid[0][0].get_legend_handles_labels()
@@ -211,7 +211,7 @@ def _draw_frame(axes: "Axes", record: Game, frame: Frame) -> None:
     said = "" if frame.divergence is None else f", JS {frame.divergence:.3f}"
     if record.modes > 1:
         said += f", {frame.covered}/{record.modes} modes, {100 * frame.good:.0f} % good"
-    style.title(axes, f"step {frame.step:,}{said}")
+    style.title(axes, f"step {frame.step:,}{said}", size=8)
 
 
 def _draw_line(axes: "Axes", record: Game, frame: Frame) -> None:
@@ -245,7 +245,8 @@ def _draw_line(axes: "Axes", record: Game, frame: Frame) -> None:
 def _draw_plane(axes: "Axes", record: Game, frame: Frame) -> None:
     x, y = record.places
     axes.contourf(x, y, frame.opinion, levels=20, vmin=0, vmax=1, cmap=style.DIVERGING, alpha=0.45)
-    axes.contour(x, y, record.data, levels=3, colors="0.2", linewidths=0.8)
+    levels = [share * float(record.data.max()) for share in (0.05, 0.5)]
+    axes.contour(x, y, record.data, levels=levels, colors="0.2", linewidths=0.8)
     across, up = frame.generated[:, 0], frame.generated[:, 1]
     axes.scatter(across, up, 3.0, color=style.colour(2), linewidths=0, label="samples of G")
     axes.plot([], [], color="0.2", label="data p(x)")

@@ -60,6 +60,7 @@ def gan_line() -> AdversarialRun:
         objective=AdversarialConfig(loss="non-saturating", r1=0.1),
         optimizer=_adam(),
         schedule=ScheduleConfig(name="cosine", rate=5e-3, warmup_steps=0),
+        schedules={"generator": {"rate": 2e-2}},
         trainer=_trainer(3000, "divergence", 0.99),
     )
 
