@@ -44,6 +44,7 @@ _USUAL_NAMES = {
 """What other libraries call some settings."""
 _FORMER_NAMES = {
     "apart": "separate_documents",
+    "deviation": "std",
     "own_words": "scheduled_sampling",
     "own_words_steps": "scheduled_sampling_steps",
     "rising": "warmup_fraction",

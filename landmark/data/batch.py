@@ -119,8 +119,15 @@ class ImageBatch(Batch):
 
 
 @dataclass
-class PointBatch(Batch):
-    """Points of a continuous distribution, with noise to make others from."""
+class AdversarialBatch(Batch):
+    """Real samples, with noise to make others from."""
 
-    points: Tensor  # (B, D)
-    noise: Tensor  # (B, Z)
+    real: Tensor  # (B, D) or (B, C, H, W)
+    noise: Tensor  # (B, Z) for the discriminator's steps
+    fresh_noise: Tensor | None = None  # (B, Z) for the generator's; None: the same
+
+    def chunks(self, count: int) -> list["AdversarialBatch"]:
+        """As many batches, one for each step of the discriminator."""
+        fresh = self.noise if self.fresh_noise is None else self.fresh_noise
+        parts = (tensor.tensor_split(count) for tensor in (self.real, self.noise, fresh))
+        return [AdversarialBatch(*part) for part in zip(*parts, strict=True)]

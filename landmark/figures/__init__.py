@@ -53,6 +53,11 @@ _FIGURES = (
         "landmark.figures.recurrent.cells",
     ),
     (
+        "game",
+        "Plot data, samples and discriminator of a GAN on points over its training.",
+        "landmark.figures.adversarial.game",
+    ),
+    (
         "alignments",
         "Plot the attention of translation models on one sentence, with alignment error rates.",
         "landmark.figures.translation.alignments",

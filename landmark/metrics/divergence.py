@@ -1,4 +1,4 @@
-"""Jensen-Shannon divergence between samples and a known distribution, by histograms.
+"""Jensen-Shannon divergence, of samples from a known distribution or between two densities.
 
 Lin 1991, "Divergence measures based on the Shannon entropy". In nats: 0 for the same distribution,
 log 2 for two that never overlap.
@@ -20,6 +20,14 @@ def _relative(p: NDArray[np.float64], q: NDArray[np.float64]) -> float:
     """KL(p || q), where what p never gives does not count."""
     given = p > 0
     return float((p[given] * np.log(p[given] / q[given])).sum())
+
+
+def density_divergence(
+    log_p: NDArray[np.float64], log_q: NDArray[np.float64], step: float
+) -> float:
+    """Of two densities at points that are `step` apart and cover both (trapezoidal rule)."""
+    p, q = np.exp(log_p) * step, np.exp(log_q) * step
+    return jensen_shannon(p, q)
 
 
 def histogram_divergence(samples: NDArray[np.float64], edges: Sequence[float]) -> float:

@@ -1,6 +1,6 @@
 import torch
 
-from landmark.data.batch import Batch, PointBatch, TextBatch, TranslationBatch
+from landmark.data.batch import AdversarialBatch, Batch, TextBatch, TranslationBatch
 from landmark.layers.packing import Packing
 
 
@@ -28,11 +28,11 @@ def test_moving_a_batch_moves_tensors_and_packings_and_keeps_the_rest() -> None:
     assert (moved.epoch, moved.index, moved.samples, moved.counts) == (3, 4, (8, 9), False)
     assert torch.equal(moved.source, batch.source)
     assert moved.num_tokens == 4
-    points = PointBatch(points=torch.zeros(3, 1), noise=torch.zeros(3, 2), epoch=1)
+    points = AdversarialBatch(real=torch.zeros(3, 1), noise=torch.zeros(3, 2), epoch=1)
     elsewhere = points.to(torch.device("meta"))
-    assert {elsewhere.points.device.type, elsewhere.noise.device.type} == {"meta"}
+    assert {elsewhere.real.device.type, elsewhere.noise.device.type} == {"meta"}
     assert elsewhere.epoch == 1
-    assert points.points.device.type == "cpu"
+    assert points.real.device.type == "cpu"
 
 
 def test_chunks_of_text_know_their_streams_wherever_they_are() -> None:

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from landmark.core.errors import UserError
-from landmark.data.batch import PointBatch
+from landmark.data.batch import AdversarialBatch
 from landmark.data.loader import Loader, Place
 
 SIZES = [5, 1, 7, 3, 2]  # of an epoch's batches
@@ -21,16 +21,16 @@ class Numbers:
         order = np.random.default_rng(epoch).permutation(sum(SIZES))
         return np.split(order, np.cumsum(SIZES)[:-1])
 
-    def collate(self, epoch: int, samples: Sequence[int]) -> PointBatch:
+    def collate(self, epoch: int, samples: Sequence[int]) -> AdversarialBatch:
         points = torch.tensor([[float(sample)] for sample in samples])
-        return PointBatch(points=points, noise=torch.full_like(points, float(epoch)))
+        return AdversarialBatch(real=points, noise=torch.full_like(points, float(epoch)))
 
 
-def content(parts: list[PointBatch]) -> list[tuple[int, int, bool, list[float], list[float]]]:
+def content(parts: list[AdversarialBatch]) -> list[tuple[int, int, bool, list[float], list[float]]]:
     for part in parts:
-        assert part.points.flatten().tolist() == list(part.samples)
+        assert part.real.flatten().tolist() == list(part.samples)
     return [
-        (part.epoch, part.index, part.counts, part.points.flatten().tolist(),
+        (part.epoch, part.index, part.counts, part.real.flatten().tolist(),
          part.noise.flatten().tolist())
         for part in parts
     ]  # fmt: skip
@@ -112,7 +112,7 @@ def test_one_pass_shared_over_ranks_covers_everything_once(world_size: int) -> N
             batch = Numbers().plan(0)[part.index].tolist()
             assert part.counts == bool(batch[rank::world_size])
             if part.counts:
-                seen.update(part.points.flatten().tolist())
+                seen.update(part.real.flatten().tolist())
                 assert list(part.samples) == batch[rank::world_size]
     assert seen == Counter(range(sum(SIZES)))
 
@@ -134,7 +134,7 @@ def test_the_plan_of_an_epoch_is_made_once() -> None:
 class Placed(Numbers):
     """The noise of a sample is the process that made its batch."""
 
-    def collate(self, epoch: int, samples: Sequence[int]) -> PointBatch:
+    def collate(self, epoch: int, samples: Sequence[int]) -> AdversarialBatch:
         batch = super().collate(epoch, samples)
         batch.noise.fill_(float(os.getpid()))
         return batch
@@ -155,7 +155,7 @@ def test_one_pass_is_the_same_with_workers_which_make_its_batches(world_size: in
 
 def test_a_mistake_in_a_worker_of_a_pass_is_one_line() -> None:
     class Broken(Numbers):
-        def collate(self, epoch: int, samples: Sequence[int]) -> PointBatch:
+        def collate(self, epoch: int, samples: Sequence[int]) -> AdversarialBatch:
             raise UserError("3.jpg: is damaged")
 
     with pytest.raises(UserError, match=r"^3\.jpg: is damaged$"):

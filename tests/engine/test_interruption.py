@@ -8,9 +8,9 @@ import torch
 from torch import nn
 
 from landmark.core.turn import Objective, Turn
-from landmark.data.batch import PointBatch
+from landmark.data.batch import AdversarialBatch
 from landmark.data.loader import Loader
-from landmark.data.points import GaussianConfig, GaussianSamples
+from landmark.data.points import GaussianConfig, PointSamples
 from landmark.engine.assembly import Assembly
 from landmark.engine.interruption import InterruptedTraining, signals_told
 from landmark.engine.run import Run
@@ -21,7 +21,7 @@ from landmark.tasks.task import RunConfig
 from tests.engine.test_session import assert_same_run
 
 CPU = torch.device("cpu")
-SAMPLES = GaussianSamples(GaussianConfig(batch_size=7, batches=5), seed=3)
+SAMPLES = PointSamples(GaussianConfig(batch_size=7, batches=5), seed=3)
 
 
 class Line(Objective):
@@ -33,16 +33,16 @@ class Line(Objective):
         self.players, self.signal_at, self.steps = {"model": self.model}, signal_at, []
 
     def loss(self, batch):
-        return (self.model(batch.noise) - batch.points).square().sum()
+        return (self.model(batch.noise) - batch.real).square().sum()
 
     def turns(self, batch, step):
         self.steps.append(step)
         if step == self.signal_at:
             os.kill(os.getpid(), signal.SIGTERM)
-        yield Turn("model", self.loss(batch), len(batch.points))
+        yield Turn("model", self.loss(batch), len(batch.real))
 
     def measure(self, batch):
-        return {"loss": (self.loss(batch).item(), len(batch.points))}
+        return {"loss": (self.loss(batch).item(), len(batch.real))}
 
 
 def config_of(**trainer):
@@ -86,7 +86,7 @@ class Search:
             with torch.no_grad():
                 noise = torch.randn(6, 4)
                 points = found.model.eval()(noise)
-            yield [PointBatch(points, noise, epoch=0, index=number)]
+            yield [AdversarialBatch(points, noise, epoch=0, index=number)]
             number += 1
 
     def batches_per_epoch(self):

@@ -7,7 +7,7 @@ from torch import nn
 from landmark.core.errors import UserError
 from landmark.core.turn import Objective, Turn
 from landmark.data.loader import Loader
-from landmark.data.points import GaussianConfig, GaussianSamples
+from landmark.data.points import GaussianConfig, PointSamples
 from landmark.engine.assembly import Assembly
 from landmark.engine.settings import TrainerConfig
 from landmark.engine.trainer import Trainer
@@ -27,14 +27,14 @@ class Regression(Objective):
 
     def loss(self, batch):
         self.evaluations += 1
-        return (self.model(batch.noise.double()) - batch.points).square().sum()
+        return (self.model(batch.noise.double()) - batch.real).square().sum()
 
     def turns(self, batch, step):
         again = (lambda: self.loss(batch)) if self.offers else None
-        yield Turn("model", self.loss(batch), len(batch.points), again=again)
+        yield Turn("model", self.loss(batch), len(batch.real), again=again)
 
     def measure(self, batch):
-        return {"loss": (self.loss(batch).item(), len(batch.points))}
+        return {"loss": (self.loss(batch).item(), len(batch.real))}
 
 
 class SharpnessAware(Method):
@@ -63,7 +63,7 @@ class SharpnessAware(Method):
 
 
 def trainer_of(objective, accumulate=1, build=None, **options):
-    samples = GaussianSamples(GaussianConfig(batch_size=7, batches=5), seed=3)
+    samples = PointSamples(GaussianConfig(batch_size=7, batches=5), seed=3)
     config = TrainerConfig(max_steps=3, accumulate=accumulate, **options)
     lbfgs = OptimizerConfig(name="lbfgs", iterations=5, weight_decay=0.01)
     optimizers = {
@@ -91,7 +91,7 @@ def by_hand(trainer):
         def closure(batch=batch, optimizer=optimizer):
             optimizer.zero_grad()
             squares = sum(p.square().sum() for p in reference.model.parameters())
-            loss = reference.loss(batch) / len(batch.points) + 0.005 * squares
+            loss = reference.loss(batch) / len(batch.real) + 0.005 * squares
             loss.backward()
             return loss
 
@@ -163,12 +163,12 @@ def test_any_method_may_ask_for_the_loss_again(accumulate):
     parameters = list(reference.model.parameters())
     for _ in range(3):
         (batch,) = next(stream)
-        gradients = torch.autograd.grad(reference.loss(batch) / len(batch.points), parameters)
+        gradients = torch.autograd.grad(reference.loss(batch) / len(batch.real), parameters)
         norm = torch.cat([g.flatten() for g in gradients]).norm()
         with torch.no_grad():
             for parameter, gradient in zip(parameters, gradients, strict=True):
                 parameter += 0.05 * gradient / norm
-        above = torch.autograd.grad(reference.loss(batch) / len(batch.points), parameters)
+        above = torch.autograd.grad(reference.loss(batch) / len(batch.real), parameters)
         with torch.no_grad():
             for parameter, down, up in zip(parameters, above, gradients, strict=True):
                 parameter -= 0.05 * up / norm + 0.5 * down

@@ -11,7 +11,7 @@ import torch
 
 from landmark.core.errors import UserError
 from landmark.data.loader import Loader, Place
-from landmark.data.points import GaussianConfig, GaussianSamples
+from landmark.data.points import GaussianConfig, PointSamples
 from landmark.engine.checkpoint import load_tensors
 from landmark.engine.run import Run
 from landmark.engine.session import STATE
@@ -101,7 +101,7 @@ def test_it_goes_in_parts_as_a_data_set_does(tmp_path):
 
 
 def test_a_data_set_carries_no_state_and_says_how_long_a_pass_is():
-    loader = Loader(GaussianSamples(GaussianConfig(batches=5), 1))
+    loader = Loader(PointSamples(GaussianConfig(batches=5), 1))
     assert loader.state_dict() == {}
     loader.load_state_dict({})
     assert loader.batches_per_epoch() == 5

@@ -10,7 +10,7 @@ import torch
 
 from landmark.core.errors import TrainingError
 from landmark.core.turn import Turn
-from landmark.data.points import GaussianSamples
+from landmark.data.points import PointSamples
 from landmark.engine.checkpoint import load_tensors, read_facts
 from landmark.engine.run import Run
 from landmark.engine.trainer import Trainer
@@ -44,15 +44,15 @@ def log_of(folder):
 
 def spoil_data(value):
     """Put a value into one sample of one batch, as a damaged file would."""
-    collate = GaussianSamples.collate
+    collate = PointSamples.collate
 
     def spoilt(self, epoch, samples):
         batch = collate(self, epoch, samples)
         if epoch == 1 and 26 in list(samples):
-            batch.points[list(samples).index(26)] = value
+            batch.real[list(samples).index(26)] = value
         return batch
 
-    return GaussianSamples, "collate", spoilt
+    return PointSamples, "collate", spoilt
 
 
 class Spoiler(torch.autograd.Function):

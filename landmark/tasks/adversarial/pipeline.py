@@ -1,7 +1,6 @@
 """A loaded GAN on points: samples, the discriminator's opinion, and how near the data they are."""
 
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 import torch
@@ -9,18 +8,17 @@ from numpy.typing import NDArray
 
 from landmark.core.errors import UserError
 from landmark.core.runtime import choose_device, derive_seed
+from landmark.data.noise import draw_noise
 from landmark.engine.checkpoint import load_module
 from landmark.engine.run import Run
 from landmark.engine.session import load_player
-from landmark.metrics.divergence import histogram_divergence, histogram_floor
 from landmark.metrics.understanding import RESAMPLES, IntervalScore, score_deviation, score_mean
+from landmark.tasks.adversarial.comparison import PointComparison, compare_points
 from landmark.tasks.adversarial.run import AdversarialRun, build_players
 from landmark.tasks.card import OpenOptions, Report
 from landmark.tasks.training import check_assets
 
 Points = NDArray[np.float64]
-BINS = 50
-"""Of a histogram, each of which the data falls into equally often."""
 
 
 @dataclass(frozen=True)
@@ -32,10 +30,7 @@ class SampleComparison:
     data_std: float
     scores: tuple[IntervalScore, ...]
     """mean and std of the samples; how far from 1/2 the discriminator is, on samples and on data"""
-    divergence: float
-    """Jensen-Shannon divergence between histogram and density, in nats."""
-    divergence_floor: float
-    """What that is on average for as many samples of the data itself."""
+    points: PointComparison
     divergence_bound: float
     """What the discriminator shows of it: log 2 less half its loss, at most the divergence."""
 
@@ -57,29 +52,41 @@ class AdversarialPipeline:
         self.run, self.config = run, config
         self.device = choose_device(device)
         self.checkpoint = run.find_checkpoint(checkpoint)
+        self.density = config.data.density()
         self.generator, self.discriminator = build_players(config)
         for name in ("generator", "discriminator"):
             player = getattr(self, name).eval()
             load_module(player, load_player(self.checkpoint, name), self.checkpoint)
             player.to(self.device)
 
-    @torch.inference_mode()
     def sample(self, count: int = 16, seed: int = 1) -> Points:
-        """Points that the generator makes; the same seed draws the same. (N,)"""
+        """Points that the generator makes; the same seed draws the same. (N, D)"""
         if count < 1:
             raise UserError(f"{count} samples cannot be drawn: the minimum is 1")
-        random = np.random.default_rng(derive_seed(seed, "sample"))
-        noise = random.standard_normal((count, self.config.data.noise_size), np.float32)
-        made = self.generator(torch.from_numpy(noise).to(self.device))[:, 0]
-        return self._finite(made)
+        return self.generate(draw_noise(self.config.data, count, seed).numpy())
+
+    @torch.inference_mode()
+    def generate(self, noise: NDArray[np.float32]) -> Points:
+        """What the generator makes of noise. (N, Z) -> (N, D)"""
+        size = self.config.data.noise_size
+        given = torch.as_tensor(noise, dtype=torch.float32, device=self.device)
+        if given.dim() != 2 or given.shape[1] != size:
+            raise UserError(f"noise has the shape (N, {size}), not {tuple(given.shape)}")
+        return self._finite(self.generator(given))
 
     @torch.inference_mode()
     def judge(self, points: Points) -> Points:
-        """The discriminator's score of each point: the logit of its being real. (N,)"""
+        """The discriminator's logit of each point's being real; of each pack of points. (N,)"""
         given = torch.as_tensor(points, dtype=torch.float32, device=self.device)
-        if given.dim() != 1:
-            raise UserError(f"points have the shape (N,), not {tuple(given.shape)}")
-        return self._finite(self.discriminator(given[:, None])[:, 0])
+        pack, width = self.config.objective.pack, self.density.dimensions
+        if given.dim() != 2 or given.shape[1] != width:
+            raise UserError(f"points have the shape (N, {width}), not {tuple(given.shape)}")
+        packs = given[: len(given) // pack * pack].reshape(-1, pack * width)
+        return self._finite(self.discriminator(packs)[:, 0])
+
+    def compare(self, made: Points) -> PointComparison:
+        """How near generated points are to the data's density."""
+        return compare_points(made, self.density, self.generator, self.config.data.prior)
 
     def _finite(self, found: torch.Tensor) -> Points:
         if not found.isfinite().all():
@@ -91,28 +98,26 @@ class AdversarialPipeline:
         self, count: int = 10_000, seed: int = 1, resamples: int = RESAMPLES
     ) -> SampleComparison:
         """Compare so many samples with the distribution that the run was trained on."""
-        data = self.config.data
         made = self.sample(count, seed)
-        random = np.random.default_rng(derive_seed(seed, "data"))
-        real = random.normal(data.mean, data.deviation, count)
+        real = self.density.sample(count, np.random.default_rng(derive_seed(seed, "data")))
         on_made, on_real = self.judge(made), self.judge(real)
-        scores = (
-            score_mean("mean", made, resamples),
-            score_deviation("std", made, resamples),
+        scores = [
             score_mean("distance_from_half", _distance(on_made), resamples),
             score_mean("distance_from_half_on_data", _distance(on_real), resamples),
-        )
+        ]
+        if self.density.dimensions == 1:
+            line = made[:, 0]
+            moments = score_mean("mean", line, resamples), score_deviation("std", line, resamples)
+            scores = [*moments, *scores]
         # -log D(x) - log(1 - D(G(z))) is at least 2 log 2 - 2 JS: Goodfellow et al. 2014, theorem 1
         loss = np.logaddexp(0, -on_real).mean() + np.logaddexp(0, on_made).mean()
-        density = NormalDist(data.mean, data.deviation)
-        edges = [density.inv_cdf(share / BINS) for share in range(1, BINS)]
+        means, std = self.density.means, self.density.std
         return SampleComparison(
             count,
-            data.mean,
-            data.deviation,
-            scores,
-            histogram_divergence(made, edges),
-            histogram_floor(count, BINS),
+            float(means.mean()),
+            float(np.sqrt(means.var() + std**2)),
+            tuple(scores),
+            self.compare(made),
             float(np.log(2) - loss / 2),
         )
 

@@ -1,6 +1,9 @@
-"""The smallest generative adversarial network: two players on a Gaussian."""
+"""Generative adversarial networks on points whose density is known."""
 
+from landmark.data.points import GaussianConfig, GridConfig, RingConfig
 from landmark.engine.settings import TrainerConfig
+from landmark.models.adversarial.perceptron import LinearGeneratorConfig, PerceptronGanConfig
+from landmark.objectives.adversarial import AdversarialConfig
 from landmark.optim.optimizer import OptimizerConfig
 from landmark.optim.schedule import ScheduleConfig
 from landmark.tasks.adversarial.run import AdversarialRun
@@ -17,19 +20,66 @@ add_system(
 )
 
 
+def _adam() -> OptimizerConfig:
+    return OptimizerConfig(betas=(0.5, 0.999), epsilon=1e-8)
+
+
+def _trainer(max_steps: int, monitor: str, ema_decay: float) -> TrainerConfig:
+    return TrainerConfig(
+        max_steps=max_steps,
+        log_every=max_steps // 20,
+        validate_every=max_steps // 10,
+        checkpoint_every=max_steps // 2,
+        keep_last=2,
+        monitor=monitor,
+        ema_decay=ema_decay,
+        ema_players=("generator",),
+    )
+
+
 @recipe(
     "gan-gaussian", system="gan", summary="the smallest GAN, on a one-dimensional Gaussian: seconds"
 )
 def gan_gaussian() -> AdversarialRun:
     return AdversarialRun(
-        optimizer=OptimizerConfig(betas=(0.5, 0.999), epsilon=1e-8),
+        optimizer=_adam(),
         schedule=ScheduleConfig(name="cosine", rate=2e-3, warmup_steps=0),
-        trainer=TrainerConfig(
-            max_steps=2000,
-            log_every=100,
-            validate_every=200,
-            checkpoint_every=1000,
-            monitor="distance_from_half",
-            ema_decay=0.99,
-        ),
+        trainer=_trainer(2000, "divergence", 0.99),
     )
+
+
+@recipe(
+    "gan-line",
+    system="gan",
+    summary="a linear generator, whose density is known: how far the game is from its end",
+)
+def gan_line() -> AdversarialRun:
+    return AdversarialRun(
+        data=GaussianConfig(noise_size=1, batches=200),
+        model=LinearGeneratorConfig(),
+        objective=AdversarialConfig(loss="non-saturating", r1=0.1),
+        optimizer=_adam(),
+        schedule=ScheduleConfig(name="cosine", rate=5e-3, warmup_steps=0),
+        schedules={"generator": {"rate": 2e-2}},
+        trainer=_trainer(3000, "divergence", 0.99),
+    )
+
+
+def _modes(data: RingConfig | GridConfig) -> AdversarialRun:
+    return AdversarialRun(
+        data=data,
+        model=PerceptronGanConfig(hidden_size=128, num_layers=3),
+        optimizer=_adam(),
+        schedule=ScheduleConfig(name="cosine", rate=1e-3, warmup_steps=0),
+        trainer=_trainer(8000, "reverse_kl", 0.995),
+    )
+
+
+@recipe("gan-ring", system="gan", summary="8 Gaussians on a ring: does the GAN find all modes?")
+def gan_ring() -> AdversarialRun:
+    return _modes(RingConfig(noise_size=2))
+
+
+@recipe("gan-grid", system="gan", summary="25 Gaussians on a grid: does the GAN find all modes?")
+def gan_grid() -> AdversarialRun:
+    return _modes(GridConfig(noise_size=2))

@@ -1,21 +1,36 @@
-"""The smallest two-player training: a GAN learns a Gaussian on the line, by the same engine."""
+"""Two players on points whose density is known, trained by the same engine as all others."""
 
 import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
+from pydantic import Field, model_validator
+from torch import nn
 
-from landmark.core.configuration import fingerprint, settings
+from landmark.core.configuration import default_key, fingerprint, settings
 from landmark.data.loader import Loader
-from landmark.data.points import GaussianConfig, GaussianSamples
+from landmark.data.noise import draw_noise
+from landmark.data.points import AnyPointsConfig, GaussianConfig, PointSamples
 from landmark.engine import distributed
+from landmark.engine.assembly import Evaluator, Stopping
 from landmark.engine.trainer import Report
-from landmark.models.adversarial.gan import GanConfig, Perceptron
-from landmark.objectives.adversarial import AdversarialObjective
+from landmark.models.adversarial.perceptron import (
+    LinearGenerator,
+    LinearGeneratorConfig,
+    Perceptron,
+    PerceptronGanConfig,
+)
+from landmark.objectives.adversarial import AdversarialConfig, AdversarialObjective
+from landmark.tasks.adversarial.comparison import compare_points
 from landmark.tasks.assembly import optimizers_for
 from landmark.tasks.fine_tuning import Origin
 from landmark.tasks.task import Assembly, RunConfig, Task
+
+VALIDATION_BATCHES = 8
+VALIDATION_SAMPLES = 2500
+"""Generated points that a validation judges, as many as PacGAN's experiments."""
 
 
 @settings
@@ -23,8 +38,33 @@ class AdversarialRun(RunConfig):
     """A complete training of a GAN."""
 
     task: Literal["adversarial"] = "adversarial"
-    data: GaussianConfig = dataclasses.field(default_factory=GaussianConfig)
-    model: GanConfig = dataclasses.field(default_factory=GanConfig)
+    data: Annotated[
+        AnyPointsConfig,
+        Field(discriminator="distribution"),
+        default_key("distribution", "gaussian"),
+    ] = dataclasses.field(default_factory=GaussianConfig)
+    model: Annotated[
+        PerceptronGanConfig | LinearGeneratorConfig,
+        Field(discriminator="architecture"),
+        default_key("architecture", "perceptron"),
+    ] = dataclasses.field(default_factory=PerceptronGanConfig)
+    objective: AdversarialConfig = dataclasses.field(default_factory=AdversarialConfig)
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> "AdversarialRun":
+        if isinstance(self.model, LinearGeneratorConfig) and (
+            self.data.noise_size != 1 or self.data.density().dimensions != 1
+        ):
+            raise ValueError(
+                "model.architecture=linear-generator: needs data on a line and data.noise_size=1"
+            )
+        if self.data.batch_size % self.objective.pack:
+            raise ValueError(
+                f"data.batch_size: must be divisible by objective.pack, {self.objective.pack}"
+            )
+        if self.objective.unrolled_steps and self.trainer.accumulate > 1:
+            raise ValueError("objective.unrolled_steps: leave out trainer.accumulate")
+        return self
 
 
 def prepare(
@@ -34,10 +74,19 @@ def prepare(
     return config
 
 
-def build_players(config: AdversarialRun) -> tuple[Perceptron, Perceptron]:
+def build_players(config: AdversarialRun) -> tuple[nn.Module, nn.Module]:
     """The generator and the discriminator of a configuration."""
-    hidden, noise = config.model.hidden_size, config.data.noise_size
-    return Perceptron(noise, hidden, 1), Perceptron(1, hidden, 1)
+    model, outputs = config.model, config.data.density().dimensions
+    inputs = outputs * config.objective.pack
+    if isinstance(model, LinearGeneratorConfig):
+        discriminator = Perceptron(inputs, model.hidden_size, 1, model.num_layers)
+        return LinearGenerator(model.mean, model.std), discriminator
+    shape = (model.hidden_size, outputs, model.num_layers, model.generator_norm)
+    generator = Perceptron(config.data.noise_size, *shape)
+    discriminator = Perceptron(
+        inputs, model.hidden_size, 1, model.num_layers, batch_std=model.batch_std
+    )
+    return generator, discriminator
 
 
 def assemble(config: AdversarialRun, folder: Path, device: torch.device) -> Assembly:
@@ -45,22 +94,40 @@ def assemble(config: AdversarialRun, folder: Path, device: torch.device) -> Asse
     torch.manual_seed(config.seed)
     generator, discriminator = (player.to(device) for player in build_players(config))
 
-    def loader(seed: int, batches: int, accumulate: int) -> Loader:
+    def loader(seed: int, batches: int, accumulate: int, steps: int) -> Loader:
         data = dataclasses.replace(config.data, batches=batches)
         return Loader(
-            GaussianSamples(data, seed),
+            PointSamples(data, seed, steps),
             accumulate=accumulate,
             rank=distributed.rank(),
             world_size=distributed.world_size(),
         )
 
-    objective = AdversarialObjective(generator, discriminator)
+    objective = AdversarialObjective(generator, discriminator, config.objective)
+    steps = config.objective.discriminator_steps
     return Assembly(
         objective=objective,
         optimizers=optimizers_for(config, objective),
-        source=loader(config.seed, config.data.batches, config.trainer.accumulate),
-        validation=loader(config.seed + 1, 8, 1),
+        source=loader(config.seed, config.data.batches, config.trainer.accumulate, steps),
+        validation=loader(config.seed + 1, VALIDATION_BATCHES, 1, 1),
+        evaluator=point_evaluator(config, generator, device),
     )
+
+
+def point_evaluator(
+    config: AdversarialRun, generator: nn.Module, device: torch.device
+) -> Evaluator:
+    """What a validation says of generated points, of the same noise each time."""
+    density = config.data.density()
+    noise = draw_noise(config.data, VALIDATION_SAMPLES, config.seed + 1)
+
+    @torch.inference_mode()
+    def evaluate(step: int, stopping: Stopping) -> Mapping[str, float]:
+        made = generator(noise.to(device)).double().cpu().numpy()
+        found = compare_points(made, density, generator, config.data.prior).metrics()
+        return {"made_mean": float(made.mean()), "made_std": float(made.std()), **found}
+
+    return evaluate
 
 
 TASK = Task(

@@ -14,13 +14,13 @@ class PointSample(Result):
     """A point that was drawn."""
 
     number: int
-    value: float
+    value: tuple[float, ...]
 
     def json(self) -> dict[str, Any]:
-        return {"sample": self.number, "value": self.value}
+        return {"sample": self.number, "value": list(self.value)}
 
     def lines(self) -> list[str]:
-        return [f"{self.value:.6g}"]
+        return [" ".join(f"{number:.6g}" for number in self.value)]
 
 
 def sample(
@@ -28,4 +28,4 @@ def sample(
 ) -> Iterator[PointSample]:
     """Points that the generator makes of noise."""
     for number, value in enumerate(pipeline.sample(options.count, options.seed).tolist(), 1):
-        yield PointSample(number, value)
+        yield PointSample(number, tuple(value))

@@ -38,6 +38,7 @@ def test_moments_are_those_of_the_samples_with_intervals_of_their_size(pipeline)
     found = {score.name: score for score in pipeline.evaluate(4000, 3).scores}
     assert found["mean"].value == pytest.approx(made.mean())
     assert found["std"].value == pytest.approx(made.std())
+    made = made[:, 0]
     error = stats.sem(made)
     assert found["mean"].high - found["mean"].low == pytest.approx(2 * 1.96 * error, rel=0.15)
     low, high = stats.bootstrap(
@@ -49,38 +50,38 @@ def test_moments_are_those_of_the_samples_with_intervals_of_their_size(pipeline)
 
 def test_a_perfect_generator_scores_at_the_floor(pipeline, monkeypatch):
     data = pipeline.config.data
-    perfect = stats.norm(data.mean, data.deviation).rvs(10_000, random_state=7)
+    perfect = stats.norm(data.mean, data.std).rvs((10_000, 1), random_state=7)
     monkeypatch.setattr(pipeline, "sample", lambda count, seed: perfect)
     found = pipeline.evaluate(10_000)
-    assert found.divergence < 2 * found.divergence_floor
+    assert found.points.divergence < 2 * found.points.divergence_floor
     assert found.divergence_bound < 0.005  # no discriminator tells what is the same apart
     assert found.scores[0].low < data.mean < found.scores[0].high
-    assert found.scores[1].low < data.deviation < found.scores[1].high
+    assert found.scores[1].low < data.std < found.scores[1].high
 
 
 def test_the_divergence_is_that_of_the_densities(pipeline, monkeypatch):
     """Two Gaussians, by the integral; the best discriminator reaches it."""
     data = pipeline.config.data
-    real, other = stats.norm(data.mean, data.deviation), stats.norm(data.mean + 2, 0.8)
+    real, other = stats.norm(data.mean, data.std), stats.norm(data.mean + 2, 0.8)
 
     def integrand(x):
         p, q = real.pdf(x), other.pdf(x)
         return (special.rel_entr(p, (p + q) / 2) + special.rel_entr(q, (p + q) / 2)) / 2
 
     expected, _ = integrate.quad(integrand, data.mean - 8, data.mean + 9, limit=200)
-    drawn = other.rvs(40_000, random_state=2)
+    drawn = other.rvs((40_000, 1), random_state=2)
     monkeypatch.setattr(pipeline, "sample", lambda count, seed: drawn)
-    monkeypatch.setattr(pipeline, "judge", lambda x: real.logpdf(x) - other.logpdf(x))
+    monkeypatch.setattr(pipeline, "judge", lambda x: (real.logpdf(x) - other.logpdf(x))[:, 0])
     found = pipeline.evaluate(40_000, resamples=0)
-    assert found.divergence == pytest.approx(expected, rel=0.03)
+    assert found.points.divergence == pytest.approx(expected, rel=0.03)
     assert found.divergence_bound == pytest.approx(expected, rel=0.03)
-    monkeypatch.setattr(pipeline, "judge", lambda x: 0.3 * (real.logpdf(x) - other.logpdf(x)))
+    monkeypatch.setattr(pipeline, "judge", lambda x: 0.3 * (real.logpdf(x) - other.logpdf(x))[:, 0])
     assert pipeline.evaluate(40_000, resamples=0).divergence_bound < 0.95 * expected
 
 
 def test_the_discriminators_opinion_is_the_logit_of_being_real(pipeline):
-    points = np.array([0.0, 4.0, 9.0])
-    given = torch.tensor(points, dtype=torch.float32)[:, None]
+    points = np.array([[0.0], [4.0], [9.0]])
+    given = torch.tensor(points, dtype=torch.float32)
     with torch.no_grad():
         expected = pipeline.discriminator(given)[:, 0].double().numpy()
     assert pipeline.judge(points) == pytest.approx(expected)
@@ -91,7 +92,7 @@ def test_the_discriminators_opinion_is_the_logit_of_being_real(pipeline):
 
 @pytest.mark.parametrize(
     ("name", "given", "message"),
-    [("sample", 0, "0 samples cannot be drawn"), ("judge", np.zeros((2, 2)), r"shape \(N,\)")],
+    [("sample", 0, "0 samples cannot be drawn"), ("judge", np.zeros((2, 2)), r"shape \(N, 1\)")],
 )
 def test_what_cannot_be_used_is_a_users_error(pipeline, name, given, message):
     with pytest.raises(UserError, match=message):
@@ -112,7 +113,7 @@ def test_samples_and_scores_on_the_command_line(command, gan_run, pipeline):
     values = [json.loads(line)["value"] for line in answer.lines]
     assert values == pipeline.sample(3, 5).tolist()
     shown = command("sample", gan_run, "--count", "3", "--seed", "5")
-    assert [float(line) for line in shown.lines] == pytest.approx(values, rel=1e-5)
+    assert [float(line) for line in shown.lines] == pytest.approx([n for (n,) in values], rel=1e-5)
     answer = command("evaluate", gan_run, "--count", "500", "--bootstrap", "20", "--json")
     assert answer.code == 0, answer.err
     record = json.loads(answer.out)

@@ -20,7 +20,7 @@ def test_validation_draws_other_points_than_training(tmp_path):
     assembly = assemble(resolve("gan-gaussian"), tmp_path, CPU)
     training = next(assembly.source.stream(Place()))[0]
     validation = next(iter(assembly.validation.once()))
-    assert not torch.equal(training.points, validation.points)
+    assert not torch.equal(training.real, validation.real)
     assert len(list(assembly.validation.once())) == 8
 
 

@@ -1,0 +1,1 @@
+"""Figures of generative adversarial networks."""
