@@ -13,6 +13,14 @@ from landmark.core.signals import Terminated, signals_raised
 BOTH = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 
 
+@pytest.fixture(autouse=True)
+def ctrl_c_is_heard():
+    """Whatever the shell: what runs in the background of a script ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def run(program: str, number: int, folder) -> subprocess.CompletedProcess[str]:
     """A program that strikes itself by `strike()`, with modules of `folder` to import."""
     opening = f"""

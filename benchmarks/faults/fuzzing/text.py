@@ -25,7 +25,7 @@ def hostile() -> list[bytes]:
         gzip_bomb(1 << 30, b"a"),
         gzip_bomb(1 << 30, b"\xf0\x9f\x98\x80"),
         gzip_bomb(1 << 30),
-        gzip.compress(b"a\tb\n") + gzip_bomb(1 << 24, b"a b\tc\n"),
+        gzip.compress(b"a\tb\n") + gzip_bomb(1 << 22, b"a b\tc\n"),
         b"a" * (1 << 25),
         b"[" * (1 << 20),
         b"a\0b\tc\n",
