@@ -4,8 +4,8 @@ Commands, options and settings are those of the real parser; their values are go
 types, huge numbers, odd strings, and paths that are missing, folders or broken files. Each line is
 run by a process forked from one that has imported everything, in a folder of its own, without a
 network. A fault is: a traceback, an exit code other than 0 and 2, a mistake that is not told in
-one line, more than 20 seconds of computing, or more than 2 GB. A training that still runs then is
-told to stop (SIGTERM), and must save and end with 143. Prints a table, and exits with 1 if there
+one line, more than 20 seconds of computing, or more than 2 GB. A training or figure that still runs
+then is told to stop (SIGTERM), and must end with 143. Prints a table, and exits with 1 if there
 was a fault.
 
     python -m benchmarks.faults.command_lines [--cases 10000] [--seed 0] [--show NUMBER]
@@ -40,8 +40,8 @@ from landmark.tasks.index import read_index
 SECONDS = 20.0
 MEMORY = 2 << 30
 TOGETHER = 2
-TRAINING = ("train", "race", "rate-finder", "demo")
-"""Commands that may work longer, if they stop when they are told to."""
+WORKING = ("train", "race", "rate-finder", "demo", "figure")
+"""Commands that may compute longer, if they stop when they are told to."""
 LOCAL = ("transformer-embedded", "lenet5-digits", "gan-gaussian")
 """Recipes whose data come with the package."""
 SMALL = tuple(word for word in SETTINGS if word.startswith(("data.", "model.", "tokenizer.")))
@@ -295,7 +295,7 @@ def judge(case: Case, code: int) -> str:
     if case.told:
         if code not in (0, 2, 143):
             return f"told to stop, it ended with {code}: {said[-300:]!r}"
-        return "stopped" if case.words[:1] and case.words[0] in TRAINING else "over 20 s"
+        return "stopped" if case.words[:1] and case.words[0] in WORKING else "over 20 s"
     if code == 0 and not lines:
         return "done"
     if code == 2 and len(lines) == 1:

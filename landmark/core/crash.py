@@ -13,23 +13,24 @@ _LONGEST = 300  # characters of an error's own message
 def report_crash(error: BaseException) -> int:
     """Print one line about an unexpected error; returns the exit code.
 
-    The traceback goes to a file, or to stderr if LANDMARK_DEBUG is set.
+    The traceback goes to a file, or to stderr if LANDMARK_DEBUG is set. Too little memory is no
+    fault of ours: nothing is to be reported.
     """
+    if _is_out_of_memory(error):
+        return _print(f"out of memory ({_summary(error)}): take a smaller model, batch or beam", 2)
     trace = "".join(traceback.format_exception(error))
     if os.environ.get(_DEBUG):
         print(trace, file=sys.stderr, end="")
         where = "the traceback above"
     else:
         where = _write(trace)
-    if _is_out_of_memory(error):
-        said = f"out of memory ({_summary(error)}): take a smaller model, batch or beam"
-    else:
-        said = f"unexpected error: {_summary(error)}"
-    print(
-        f"landmark: {said}; to report it, add {where} and what `landmark doctor` prints",
-        file=sys.stderr,
-    )
-    return 1
+    report = f"to report it, add {where} and what `landmark doctor` prints"
+    return _print(f"unexpected error: {_summary(error)}; {report}", 1)
+
+
+def _print(said: str, code: int) -> int:
+    print(f"landmark: {said}", file=sys.stderr)
+    return code
 
 
 def _summary(error: BaseException) -> str:

@@ -42,11 +42,12 @@ def test_an_error_is_one_line_with_its_traceback_in_a_file(capsys, folder, error
     assert path.stat().st_mode & 0o077 == 0
 
 
-def test_out_of_memory_is_called_so(capsys):
+def test_out_of_memory_is_called_so_and_nothing_to_report(capsys, folder):
     torch_says = "DefaultCPUAllocator: can't allocate memory: you tried to allocate 4000 bytes"
     for error in (MemoryError(), RuntimeError(torch_says)):
-        assert crash(error) == 1
+        assert crash(error) == 2
         assert "out of memory" in capsys.readouterr().err
+    assert not list(folder.iterdir())
 
 
 def test_debugging_prints_the_traceback_and_writes_no_file(capsys, folder, monkeypatch):
