@@ -1,8 +1,9 @@
 """Damage to a run's files: flipped bits, lost ends, missing and swapped files, always noticed.
 
 Trains a small translator, flips a bit in every byte of its last checkpoint, of its pointers, of
-its recipe and of its vocabulary, one after another, and cuts them at random places. Reading must
-refuse each time and name the file. Prints the figures, and exits with 1 if something was not noticed.
+its recipe and of the files beside it, one after another, and cuts them at random places. Reading
+must refuse each time and name the file. Prints the figures, and exits with 1 if something was not
+noticed.
 
     python -m benchmarks.faults.damage [--truncations 1000] [--seed 0]
 """
