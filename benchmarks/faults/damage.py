@@ -1,8 +1,9 @@
 """Damage to a run's files: flipped bits, lost ends, missing and swapped files, always noticed.
 
-Trains a small translator, flips a bit in every byte of its last checkpoint, of its pointers and of
-its recipe, one after another, and cuts them at random places. Reading must refuse each time and
-name the file. Prints the figures, and exits with 1 if something was not noticed.
+Trains a small translator, flips a bit in every byte of its last checkpoint, of its pointers, of
+its recipe and of the files beside it, one after another, and cuts them at random places. Reading
+must refuse each time and name the file. Prints the figures, and exits with 1 if something was not
+noticed.
 
     python -m benchmarks.faults.damage [--truncations 1000] [--seed 0]
 """
@@ -16,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from benchmarks.faults.trial import Trial
@@ -23,6 +25,7 @@ from landmark.core.errors import UserError
 from landmark.engine.checkpoint import MANIFEST, load_tensors, read_facts
 from landmark.engine.run import POINTERS, RECIPE, Run
 from landmark.engine.session import AVERAGE, MODEL, STATE
+from landmark.tasks.training import check_asset
 
 FILES = (MODEL, STATE, AVERAGE, MANIFEST)
 SMALL = (
@@ -70,6 +73,9 @@ def readers(run: Run) -> dict[Path, Callable[[], object]]:
     for pointer in POINTERS:
         found[run.checkpoints / pointer] = lambda pointer=pointer: run.pointed(pointer)
     found[run.folder / RECIPE] = run.read_recipe
+    for asset, digest in run.read_recipe()["assets"].items():
+        path = run.folder / asset
+        found[path] = partial(check_asset, path, digest)
     return found
 
 

@@ -329,11 +329,15 @@ def check_assets(run: Run) -> None:
     for asset, digest in _fact(run, "assets").items():
         if not is_plain_name(asset):
             raise UserError(f"{run.folder / RECIPE}: the asset {asset!r} leads out of the run")
-        path = run.folder / asset
-        if not path.is_file():
-            raise UserError(f"{path}: is missing: the run cannot be used without it")
-        if _file_digest(path) != digest:
-            raise UserError(f"{path}: is not the one this run was trained with: put that one back")
+        check_asset(run.folder / asset, digest)
+
+
+def check_asset(path: Path, digest: str) -> None:
+    """Refuse a file that has not the digest which the run's recipe says."""
+    if not path.is_file():
+        raise UserError(f"{path}: is missing: the run cannot be used without it")
+    if _file_digest(path) != digest:
+        raise UserError(f"{path}: is not the one this run was trained with: put that one back")
 
 
 def load_weights(model: nn.Module, run: Run, checkpoint: str | None, vocabulary: int) -> Path:

@@ -13,8 +13,9 @@ import pytest
 import torch
 
 from landmark.core.errors import DamagedError, TrainingError, UserError
+from landmark.core.storage import signed
 from landmark.engine import run as run_module
-from landmark.engine.checkpoint import save_checkpoint
+from landmark.engine.checkpoint import load_tensors, save_checkpoint
 from landmark.engine.run import Run
 
 TENSORS = {"model.safetensors": {"a": torch.zeros(2)}}
@@ -313,3 +314,118 @@ def test_pruning_spares_what_pointers_name(run):
     run.remove(2)
     run.remove(7)
     assert run.steps() == [2, 8]
+
+
+# What somebody else may have put into the folder
+
+
+@pytest.mark.parametrize("name", ["lock", "log.jsonl", "recipe.yaml", "tokenizer.json", "data"])
+def test_a_symbolic_link_in_a_run_is_refused_and_its_target_left_alone(run, tmp_path, name):
+    target = tmp_path / "precious"
+    target.write_text("my own")
+    (run.folder / name).unlink(missing_ok=True)
+    (run.folder / name).symlink_to(target)
+    with pytest.raises(DamagedError, match=f"{run.folder / name}: is a symbolic link"):
+        run.locked().__enter__()
+    assert target.read_text() == "my own"
+
+
+def test_checkpoints_that_are_elsewhere_are_refused_and_kept(run, tmp_path):
+    other = Run(tmp_path / "other")
+    save(other, 1, 2, 3)
+    other.point("latest", other.checkpoint_folder(3))
+    run.checkpoints.symlink_to(other.checkpoints)
+    for use in (run.locked().__enter__, run.find_checkpoint):
+        with pytest.raises(DamagedError, match=f"{run.checkpoints}: is a symbolic link"):
+            use()
+    run.checkpoints.unlink()
+    save(run, 1)
+    run.checkpoint_folder(2).symlink_to(other.checkpoint_folder(2))
+    with pytest.raises(DamagedError, match=r"step-000002: is a symbolic link"):
+        run.locked().__enter__()
+    with pytest.raises(DamagedError, match=r"step-000002: is a symbolic link"):
+        load_tensors(run.find_checkpoint("2"), "model.safetensors")
+    weights = run.checkpoint_folder(1) / "model.safetensors"
+    weights.unlink()
+    weights.symlink_to(other.checkpoint_folder(1) / "model.safetensors")
+    with pytest.raises(DamagedError, match=r"model.safetensors: is a symbolic link"):
+        load_tensors(run.find_checkpoint("1"), "model.safetensors")
+    assert other.steps() == [1, 2, 3]
+
+
+def test_locking_does_not_change_the_lock_file_and_a_run_may_itself_be_linked(run, tmp_path):
+    (run.folder / "lock").write_text("kept")
+    (tmp_path / "link").symlink_to(run.folder)
+    with Run(tmp_path / "link").locked():
+        assert is_locked(run)
+    assert (run.folder / "lock").read_text() == "kept"
+
+
+@pytest.mark.parametrize("name", ["../other/checkpoints/step-000001", "/", "..", "", "x/../y", "٣"])
+def test_no_name_of_a_checkpoint_leads_out_of_the_run(run, tmp_path, name):
+    other = Run(tmp_path / "other")
+    save(other, 1)
+    save(run, 1)
+    (run.checkpoints / "best").write_bytes(run_module._pointer_line("best", name))
+    with pytest.raises(DamagedError, match=f"{run.checkpoints}/best: damaged"):
+        run.pointed("best")
+    (run.checkpoints / "best").unlink()
+    run.point("latest", run.checkpoint_folder(1))
+    if name:
+        with pytest.raises(UserError, match="no checkpoint"):
+            run.find_checkpoint(name)
+
+
+def test_a_pipe_in_the_place_of_a_file_does_not_hang(run):
+    save(run, 1)
+    manifest = run.checkpoint_folder(1) / "manifest.json"
+    manifest.unlink()
+    os.mkfifo(manifest)
+    with pytest.raises(DamagedError, match=r"manifest.json: is not a regular file"):
+        load_tensors(run.checkpoint_folder(1), "model.safetensors")
+
+
+@pytest.mark.parametrize(
+    ("record", "fault"),
+    [
+        ({"kind": "train", "step": "2"}, "step '2'"),
+        ({"kind": "train", "step": 2, "seconds": [1]}, r"seconds \[1\]"),
+        ({"kind": "train", "step": 2, "loss": "low"}, "loss 'low'"),
+        ({"kind": "train", "loss": 2.0}, "no step"),
+        ({"kind": "valid", "step": 2, "best": "yes"}, "best 'yes'"),
+        ({"kind": "valid", "step": 2, "loss": 10**300}, "loss 1000"),
+        ({"kind": ["train"]}, r"kind \['train'\]"),
+        ({"kind": "end", "seconds": 2.0}, "no step"),
+    ],
+)
+def test_a_record_of_the_wrong_types_is_named(run, record, fault):
+    run.append_log(record)
+    with pytest.raises(DamagedError, match=f"log.jsonl: damaged: a record with {fault}"):
+        run.read_log()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"format": 1},
+        {"format": 1, "facts": [], "files": {}},
+        {"format": 1, "facts": {"step": "1"}, "files": {}},
+        {"format": 1, "facts": {"preferred": 3}, "files": {}},
+        {"format": 1, "facts": {}, "files": {"../recipe.yaml": "0" * 64}},
+        {"format": 1, "facts": {}, "files": {"model.safetensors": 3}},
+    ],
+)
+def test_a_manifest_of_the_wrong_types_is_refused_though_it_is_signed(run, body):
+    save(run, 1)
+    (run.checkpoint_folder(1) / "manifest.json").write_bytes(signed(body))
+    with pytest.raises(UserError, match=r"manifest.json: "):
+        load_tensors(run.checkpoint_folder(1), "model.safetensors")
+
+
+def test_a_run_s_recipe_is_read_with_the_same_care_as_a_user_s(run):
+    bomb = "\n".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 30))
+    for text in (f"a0: &a0 x\n{bomb}", "task: " + "[" * 20_000, "? [a]\n: 1", "- a"):
+        (run.folder / "recipe.yaml").write_bytes(run_module._signed(text.encode()))
+        with pytest.raises(UserError, match=r"recipe.yaml:\d+: "):
+            run.read_recipe()

@@ -100,6 +100,12 @@ def test_quantised_weights_are_refused(state):
     assert "layer1.0.conv1.weight holds torch.int8: give unquantised weights" in refused(whole)
 
 
+def test_weights_that_are_no_numbers_are_refused_by_their_name_in_the_file(state):
+    broken = {n: t.clone() for n, t in state.items()}
+    broken["layer1.0.conv1.weight"].view(-1)[0] = float("nan")
+    assert "layer1.0.conv1.weight has 1 values of" in refused(broken)
+
+
 def test_layers_are_counted_as_one_sequence_numbers_them():
     with torch.device("meta"):
         network = VGG(VGGConfig(layout="a", width=4, dense_width=8, batch_norm=True))

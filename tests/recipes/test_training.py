@@ -6,6 +6,7 @@ import pytest
 import yaml
 
 import landmark
+from benchmarks.faults.damage import flip
 from landmark.core.configuration import as_values
 from landmark.core.errors import UserError
 from landmark.engine.run import Run
@@ -193,16 +194,29 @@ def test_settings_that_do_not_go_together_leave_nothing_behind(tmp_path):
     assert not (tmp_path / "run").exists()
 
 
-def test_the_recipe_keeps_the_digest_of_the_tokenizer(tiny_run):
+def test_the_recipe_keeps_the_digest_of_every_file_beside_the_checkpoints(tiny_run):
     values = yaml.safe_load((tiny_run / "recipe.yaml").read_text())
-    content = (tiny_run / "tokenizer.json").read_bytes()
-    assert values["assets"] == {"tokenizer.json": hashlib.sha256(content).hexdigest()}
+    names = {path.name for path in tiny_run.iterdir() if path.is_file()}
+    assert values["assets"].keys() == names - {"recipe.yaml", "log.jsonl", "lock"}
+    for name, digest in values["assets"].items():
+        assert digest == hashlib.sha256((tiny_run / name).read_bytes()).hexdigest()
 
 
-def test_assets_that_changed_or_went_are_named(copied):
-    run, path = Run.open(copied), copied / "tokenizer.json"
+def test_assets_lead_nowhere_else_and_older_runs_have_fewer(copied):
+    run, text = Run.open(copied), (copied / "recipe.yaml").read_text()
+    settings = text[: text.index("environment:")]
+    run.write_recipe(settings)
     check_assets(run)
-    path.write_bytes(path.read_bytes() + b" ")
+    run.write_recipe(settings + "assets:\n  ../other/words.txt: abc\n")
+    with pytest.raises(UserError, match=r"the asset '../other/words.txt' leads out of the run"):
+        check_assets(run)
+
+
+@pytest.mark.parametrize("name", ["tokenizer.json", "words.txt"])
+def test_assets_that_changed_or_went_are_named(copied, name):
+    run, path = Run.open(copied), copied / name
+    check_assets(run)
+    flip(path)
     with pytest.raises(UserError, match=f"{path}: is not the one"):
         check_assets(run)
     path.unlink()
@@ -215,6 +229,13 @@ def test_what_is_changed_on_resuming_is_written_down(copied, tiny):
     assert load_config(Run.open(copied)).trainer.max_steps == 14
     check_assets(Run.open(copied))
     landmark.train(str(copied / "recipe.yaml"), copied, resume="auto")
+
+
+def test_a_model_that_no_memory_holds_is_refused_and_leaves_nothing_behind(tmp_path, tiny):
+    wide = [*tiny, "model.hidden_size=4000000", "model.inner_size=4000000"]
+    with pytest.raises(UserError, match=r"^training the model of .* needs .* GB of memory, and"):
+        landmark.train("transformer-embedded", tmp_path / "run", wide)
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_seed_that_no_generator_takes_is_refused():

@@ -113,9 +113,16 @@ def read(path: Path) -> object:
     """As each of the tasks loads it, and then uses it."""
     from landmark.data.running_text.character import load_tokenizer
     from landmark.data.running_text.wordpiece import WordPieceTokenizer
+    from landmark.data.tokenizer_file import load_backend
     from landmark.data.translation.vocabulary import load_subwords
 
-    read, refusal = [], UserError("no reader")
+    read: list[Any] = []
+    refusal = UserError("no reader")
+    try:
+        read.append(backend := load_backend(path))  # as an import does
+        backend.decode(backend.encode(TEXT).ids)
+    except UserError as error:
+        refusal = error
     for load in (load_tokenizer, load_subwords, WordPieceTokenizer.load):
         try:
             tokenizer: Any = load(path)  # type: ignore[operator]

@@ -107,6 +107,14 @@ def test_whole_numbers_are_no_weights(folder):
         read_weights(folder).take(name, (60, 24))
 
 
+def test_weights_that_are_no_numbers_are_refused(folder):
+    tensors = load_file(folder / "model.safetensors")
+    tensors["transformer.wte.weight"][3, 2] = float("nan")
+    save_file(tensors, folder / "model.safetensors")
+    with pytest.raises(UserError, match=r"wte.weight has 1 values of 1,440 that are NaN"):
+        read_weights(folder).take("transformer.wte.weight", (60, 24))
+
+
 def test_missing_files_are_named(tmp_path):
     with pytest.raises(UserError, match="there is no such folder"):
         read_config(tmp_path / "none")
