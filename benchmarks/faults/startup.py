@@ -98,7 +98,7 @@ def prepare(folder: Path) -> None:
     (folder / "page.txt").write_text(f"{TEXT}\n\n" * 40)
     small = ["model.embedding_size=8", "model.hidden_size=16", "trainer.max_steps=3", "threads=1"]
     trained = [
-        ["transformer-embedded", *SETTINGS, "--run", "runs/translator"],
+        ["transformer-embedded", *SETTINGS, "model.max_length=256", "--run", "runs/translator"],
         ["language-model", *small, "data.text=[page.txt]", "--run", "runs/writer"],
     ]
     for words in trained:

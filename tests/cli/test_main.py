@@ -79,7 +79,9 @@ class PanicException(BaseException):
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError("odd"), PanicException()])
-def test_an_unexpected_error_is_one_line_and_1(monkeypatch, capsys, error):
+def test_an_unexpected_error_is_one_line_and_1(monkeypatch, capsys, tmp_path, error):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
     def fail(arguments: list[str]) -> int:
         raise error
 

@@ -2,8 +2,10 @@ import math
 
 import pytest
 import torch
+from pydantic import ValidationError
 from transformers import RepetitionPenaltyLogitsProcessor
 
+from landmark.core.limits import COLDEST
 from landmark.decoding.speaker import Hypothesis
 from landmark.decoding.stepwise import (
     SamplingConfig,
@@ -101,7 +103,10 @@ def test_a_nucleus_that_has_exactly_the_mass_takes_no_more() -> None:
 
 def test_however_cold_it_is_the_likeliest_token_is_left() -> None:
     given = torch.tensor([[0.2, 0.5, 0.3]]).log()
-    assert restrict(given, SamplingConfig(temperature=1e-40)).tolist() == [[0, 1, 0]]
+    coldest = SamplingConfig(temperature=COLDEST)
+    assert restrict(given, coldest)[0].tolist() == pytest.approx([0, 1, 0], abs=1e-20)
+    with pytest.raises(ValidationError):  # float32 could not divide by it
+        SamplingConfig(temperature=1e-300)
 
 
 def test_draws_come_as_often_as_the_restricted_distribution_says() -> None:

@@ -220,7 +220,13 @@ def resnet20_cifar() -> ImageClassificationRun:
     return _cifar(shape, _descent(1e-4), _divided(0.1), epochs=40)
 
 
-@recipe("nin-cifar", system="nin", summary="Network in Network on a quarter of CIFAR-10")
+@recipe(
+    "nin-cifar",
+    system="nin",
+    summary="Network in Network on a quarter of CIFAR-10",
+    minutes=16.2,
+    reaches="accuracy 49.08 %",
+)
 def nin_cifar() -> ImageClassificationRun:
     return _cifar(NINConfig(classes=10), _adam(5e-4), _divided(1e-3), epochs=8, clip_norm=5.0)
 
@@ -239,7 +245,13 @@ def vgg_cifar() -> ImageClassificationRun:
     return _cifar(shape, _descent(), _divided(0.05), epochs=30)
 
 
-@recipe("highway-cifar", system="highway", summary="19 highway layers on a quarter of CIFAR-10")
+@recipe(
+    "highway-cifar",
+    system="highway",
+    summary="19 highway layers on a quarter of CIFAR-10",
+    minutes=40.2,
+    reaches="accuracy 62.31 %",
+)
 def highway_cifar() -> ImageClassificationRun:
     shape = HighwayConfig(depths=(6, 6, 6), widths=(16, 32, 64))
     return _cifar(shape, _descent(), _divided(0.05), epochs=24, clip_norm=5.0)
