@@ -316,7 +316,13 @@ def resnet_flowers() -> ImageClassificationRun:
     return _photographs(_FLOWERS, _small_photograph(5), _descent(1e-3), 0.1, epochs=80)
 
 
-@recipe("alexnet-flowers", system="alexnet", summary="a narrow AlexNet on five classes of flowers")
+@recipe(
+    "alexnet-flowers",
+    system="alexnet",
+    summary="a narrow AlexNet on five classes of flowers",
+    minutes=33.1,
+    reaches="accuracy 65.08 %",
+)
 def alexnet_flowers() -> ImageClassificationRun:
     shape = AlexNetConfig(
         classes=5,
