@@ -69,7 +69,7 @@ def build_backend(body: Any, path: Path) -> Tokenizer:
     with panics_as_errors(f"{path}: not a tokenizer file"):
         backend = Tokenizer.from_str(json.dumps({**body, "truncation": None, "padding": None}))
         numbers = backend.get_vocab(with_added_tokens=True).values()
-    if len(set(numbers)) != len(numbers) or max(numbers, default=0) != len(numbers) - 1:
+    if len(set(numbers)) != len(numbers) or max(numbers, default=-1) != len(numbers) - 1:
         raise DamagedError(f"{path}: its entries are not numbered from 0 to {len(numbers) - 1}")
     _try_out(backend, patterns, path)
     return backend

@@ -65,7 +65,7 @@ def read_pickle(path: Path) -> dict[str, Tensor]:
 
 def refuse_nonfinite(name: str, tensor: Tensor, where: Path) -> None:
     """Refuse weights that are no numbers: every output of the model would be none, too."""
-    if not bool(torch.isfinite(tensor).all()):
+    if not tensor.is_meta and not bool(torch.isfinite(tensor).all()):
         odd = int((~torch.isfinite(tensor)).sum())
         raise UserError(
             f"{where}: {name} has {odd:,} values of {tensor.numel():,} that are NaN or infinite: "
