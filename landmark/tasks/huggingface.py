@@ -13,7 +13,7 @@ from torch import Tensor
 
 import landmark
 from landmark.core.configuration import as_values, shortened
-from landmark.core.errors import UserError
+from landmark.core.errors import DamagedError, UserError
 from landmark.core.model_size import SizeLimit
 from landmark.core.storage import write_durably
 from landmark.core.structured_text import parse_json
@@ -174,7 +174,10 @@ def _read_evaluation(path: Path, checkpoint: Path) -> list[dict[str, Any]]:
     """The records of `landmark evaluate --json`; those of another checkpoint are refused."""
     records = []
     for number, line in enumerate(read_lines(path), 1):
-        record = parse_json(line, f"{path}:{number}")
+        try:
+            record = parse_json(line, f"{path}:{number}")
+        except DamagedError:
+            record = None
         if not isinstance(record, dict):
             raise UserError(f"{path}:{number}: is not a line of `landmark evaluate --json`")
         if record.get("checkpoint") != checkpoint.name:

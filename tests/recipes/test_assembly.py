@@ -10,7 +10,7 @@ from landmark.core.errors import UserError
 from landmark.engine.checkpoint import load_tensors
 from landmark.engine.run import Run
 from landmark.engine.session import load_player
-from landmark.objectives.adversarial import AdversarialObjective
+from landmark.objectives.adversarial import AdversarialConfig, AdversarialObjective
 from landmark.optim.schedule import ScheduleConfig
 from landmark.tasks.adversarial.run import assemble
 from landmark.tasks.assembly import optimizers_for
@@ -112,7 +112,7 @@ def test_naming_the_averaged_without_an_average_is_refused():
 def test_noam_without_a_width_is_an_error_that_says_so():
     config = RunConfig(task="toy")  # noam, and no model whose width could be asked for
     network = torch.nn.Linear(2, 1)
-    objective = AdversarialObjective(network, network)
+    objective = AdversarialObjective(network, network, AdversarialConfig())
     with pytest.raises(UserError, match=r"schedule.name=noam .* this model has none: take inverse"):
         optimizers_for(config, objective)
     constant = dataclasses.replace(config, schedule=ScheduleConfig(name="constant", rate=0.1))

@@ -69,7 +69,11 @@ def test_a_window_grows_for_a_path_that_leaves_it():
         ("paths", {"surfaces": ["beal"]}, "unknown surface 'beal': did you mean beale?"),
         ("paths", {"method": ["adm"]}, "unknown method 'adm': did you mean"),
         ("paths", {"surfaces": ["beale"], "rate": 0.0}, "rates are positive numbers"),
-        ("paths", {"surfaces": ["beale"], "rate": float("nan")}, "rates are positive numbers"),
+        (
+            "paths",
+            {"surfaces": ["beale"], "rate": float("nan")},
+            "--rate nan: Input should be",
+        ),
         ("paths", {"steps": 1}, "--steps 1"),
         ("rates", {"method": "adammax"}, "unknown method 'adammax': did you mean adamax?"),
         ("rates", {"surface": "revine"}, "unknown surface 'revine': did you mean ravine?"),

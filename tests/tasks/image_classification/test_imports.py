@@ -279,8 +279,9 @@ def test_faults_leave_nothing_behind(weights, tmp_path):
 
     refused("names 2 classes, but the network tells 3", labels=tmp_path / "two.txt")
     refused("line 2 is empty", labels=tmp_path / "gap.txt")
-    for name in ("odd.json", "far.json", "no.json"):
+    for name in ("odd.json", "far.json"):
         refused("is neither a list of names", labels=tmp_path / name)
+    refused("no.json: damaged: it is not valid JSON", labels=tmp_path / "no.json")
     refused("No such file", labels=tmp_path / "none.json")
     refused("2 numbers for images of 3 channels", preparation=Preparation(mean=(0.5, 0.5)))
     refused("must be above 0", preparation=Preparation(std=(0.0,)))
