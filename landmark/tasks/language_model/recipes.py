@@ -295,7 +295,13 @@ def lstm_shakespeare() -> LanguageModelRun:
     return _shakespeare("lstm", rate=2e-3, max_steps=4800)
 
 
-@recipe("gru-shakespeare", system="gru", summary="Shakespeare, character by character, with GRUs")
+@recipe(
+    "gru-shakespeare",
+    system="gru",
+    summary="Shakespeare, character by character, with GRUs",
+    minutes=14.4,
+    reaches="1.467 nats a character",
+)
 def gru_shakespeare() -> LanguageModelRun:
     return _shakespeare("gru", rate=2e-3, max_steps=1600)
 
