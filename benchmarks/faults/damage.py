@@ -32,6 +32,7 @@ SMALL = (
     "model.hidden_size=2", "data.noise_size=1", "data.batch_size=4", "data.batches=4",
     "trainer.max_steps=6", "trainer.validate_every=2", "trainer.checkpoint_every=2",
     "trainer.keep_last=2", "trainer.log_every=3", "trainer.average_last=2", "threads=1",
+    "trainer.monitor=distance_from_half",
     "device=cpu",
 )  # fmt: skip
 """A GAN of a few numbers, whose checkpoint is quickly gone through byte by byte."""

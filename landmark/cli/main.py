@@ -16,7 +16,7 @@ from landmark.cli.help import App, missing
 from landmark.cli.terminal import escaping
 from landmark.core.crash import report_crash
 from landmark.core.errors import UserError
-from landmark.core.signals import Terminated, signals_raised
+from landmark.core.signals import Terminated, end_quietly, is_command, signals_raised
 from landmark.tasks.card import CARDS, START
 
 INSIDE, TRAIN, KEEPING = "Look inside", "Train and score", "Manage"
@@ -220,4 +220,6 @@ def complete_resume(arguments: list[str]) -> list[str]:
 
 def _complain(message: str, code: int) -> int:
     print(f"landmark: {' '.join(message.splitlines())}", file=sys.stderr)
+    if is_command():  # loader workers are still to be ended, which takes a moment
+        end_quietly(code)
     return code

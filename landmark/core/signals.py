@@ -19,6 +19,7 @@ from typing import NoReturn
 _SAID = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 _IMPORTING = "<frozen importlib._bootstrap>"
 _AGAIN = 0.02  # seconds until a signal that could not be answered comes again
+_process = os.getpid()
 
 
 class Terminated(KeyboardInterrupt):
@@ -36,10 +37,16 @@ def is_command() -> bool:
 
 
 def end_at_once(number: int, frame: FrameType | None = None) -> NoReturn:
-    """End the process as it stands, with one line."""
-    with suppress(OSError):
-        os.write(2, f"landmark: {_SAID[signal.Signals(number)]}\n".encode())
+    """End the process as it stands, with one line; a process forked from it ends without one."""
+    if os.getpid() == _process:
+        with suppress(OSError):
+            os.write(2, f"landmark: {_SAID[signal.Signals(number)]}\n".encode())
     os._exit(128 + number)
+
+
+def end_quietly(code: int) -> None:
+    """From now on a signal ends the process with the code that its last line was said for."""
+    _answer(lambda number, frame: os._exit(code))
 
 
 def answer_at_once() -> None:
@@ -63,10 +70,13 @@ def _answer(handler: object) -> dict[int, object]:
 def signals_raised() -> Iterator[None]:
     """For the length of a `with` block, a signal raises KeyboardInterrupt or Terminated."""
     came: int = signal.SIGINT
+    process = os.getpid()
 
     def answer(number: int, frame: FrameType | None) -> None:
         nonlocal came
         came = number
+        if os.getpid() != process:  # just forked from this one: the line is its parent's to say
+            os._exit(128 + number)
         if not _is_importing(frame):
             raise Terminated if number == signal.SIGTERM else KeyboardInterrupt
         if not _has_torch():

@@ -147,3 +147,12 @@ def test_only_the_command_answers_signals_on_import(tmp_path, words, is_it):
     )  # fmt: skip
     assert ("end_at_once" in result.stdout) == is_it
     assert "handler:" in result.stdout
+
+
+def test_after_its_last_line_a_signal_ends_a_command_with_its_code_and_no_other_line():
+    code = (
+        "import os; from landmark.core.signals import end_quietly; "
+        "end_quietly(2); os.kill(os.getpid(), 15)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, "")

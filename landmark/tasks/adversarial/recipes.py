@@ -30,7 +30,6 @@ def _trainer(max_steps: int, monitor: str, ema_decay: float) -> TrainerConfig:
         log_every=max_steps // 20,
         validate_every=max_steps // 10,
         checkpoint_every=max_steps // 2,
-        keep_last=2,
         monitor=monitor,
         ema_decay=ema_decay,
         ema_players=("generator",),
