@@ -307,7 +307,11 @@ def gru_shakespeare() -> LanguageModelRun:
 
 
 @recipe(
-    "rnn-shakespeare", system="rnn", summary="Shakespeare, character by character, with a plain RNN"
+    "rnn-shakespeare",
+    system="rnn",
+    summary="Shakespeare, character by character, with a plain RNN",
+    minutes=12.4,
+    reaches="1.553 nats a character",
 )
 def rnn_shakespeare() -> LanguageModelRun:
     return _shakespeare("rnn", rate=1e-3, max_steps=3200)
