@@ -5,7 +5,8 @@ convolutions; the last block ends in one map for each class, whose mean is the c
 pooling rounds up, as the authors' program does (32, 16, 8 pixels a side). The paper gives no rule
 for initial weights ("manually set"); these begin as in He et al. 2015, arXiv 1502.01852, which is
 made for ReLU, with biases 0. The maps of the classes begin small and positive: with weights of that
-size most of them were 0 at every place within 40 updates, and a ReLU passes no gradient there.
+size trainings stood still at a loss of log(classes), because a ReLU that is 0 everywhere passes no
+gradient.
 """
 
 from itertools import pairwise
