@@ -6,7 +6,6 @@ where the discriminator takes a point for real.
 """
 
 import io
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -180,6 +179,8 @@ def film(record: Game) -> bytes:
     """A frame a checkpoint."""
     from PIL import Image
 
+    from landmark.figures.gif import as_gif
+
     pictures = []
     for frame in record.frames:
         figure, grid = style.panels(1, 1, (4.6, 4.2))
@@ -189,18 +190,7 @@ def film(record: Game) -> bytes:
         content = io.BytesIO()
         figure.savefig(content, format="png", dpi=_DPI)
         pictures.append(Image.open(content).convert("RGB"))
-    return _gif(pictures)
-
-
-def _gif(pictures: Sequence[Any]) -> bytes:
-    from PIL import Image
-
-    palette = pictures[-1].quantize(method=Image.Quantize.MAXCOVERAGE, kmeans=3)
-    first, *others = [one.quantize(palette=palette, dither=Image.Dither.NONE) for one in pictures]
-    times = [_FRAME] * len(others) + [_LAST]
-    content = io.BytesIO()
-    first.save(content, "GIF", save_all=True, append_images=others, duration=times, loop=0)
-    return content.getvalue()
+    return as_gif(pictures, _FRAME, _LAST)
 
 
 def _draw_frame(axes: "Axes", record: Game, frame: Frame) -> None:

@@ -1,6 +1,5 @@
 """Lines that grow step by step, and films of how they grow."""
 
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,6 +9,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from PIL import Image
+
+from landmark.figures.gif import as_gif
 
 FRAMES, FRAME_MILLISECONDS, LAST_MILLISECONDS = 90, 70, 3000
 FILM_DOTS_PER_INCH = 72
@@ -47,13 +48,7 @@ def trace(
 
 def film_of(figure: Figure, traces: Sequence[Trace]) -> bytes:
     """A GIF in which the lines grow, and which stops when they are whole."""
-    pictures, content = _frames(figure, traces), io.BytesIO()
-    # One palette for all frames, so that nothing flickers; k-means keeps the pale ground's colours.
-    palette = pictures[-1].quantize(method=Image.Quantize.MAXCOVERAGE, kmeans=3)
-    first, *others = [one.quantize(palette=palette, dither=Image.Dither.NONE) for one in pictures]
-    times = [FRAME_MILLISECONDS] * len(others) + [LAST_MILLISECONDS]
-    first.save(content, "GIF", save_all=True, append_images=others, duration=times, loop=0)
-    return content.getvalue()
+    return as_gif(_frames(figure, traces), FRAME_MILLISECONDS, LAST_MILLISECONDS)
 
 
 def frame_points(longest: int) -> list[int]:
