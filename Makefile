@@ -26,12 +26,12 @@ test: .venv/installed-dev .venv/peers/installed
 	@$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@ .venv/installed
 
-# Networks that the tests compare ours with, without their dependencies, in a folder that is not on
-# sys.path: a torchvision built for another torch would break `import transformers` for the user.
+# What the tests compare ours with, without its dependencies, in a folder that is not on sys.path:
+# a torchvision built for another torch would break `import transformers` for the user.
 .venv/peers/installed: constraints.txt | .venv/installed-dev
-	@echo "Installing torchvision and timm for the tests into .venv/peers (once)"
+	@echo "Installing torchvision, timm, OpenSpiel and choix for the tests into .venv/peers (once)"
 	@$(BIN)/pip uninstall -qq --yes --disable-pip-version-check torchvision timm
-	@$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt --no-deps --upgrade --target .venv/peers torchvision timm
+	@$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt --no-deps --upgrade --target .venv/peers torchvision timm open_spiel choix
 	@touch $@
 
 clean:

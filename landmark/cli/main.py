@@ -11,7 +11,7 @@ import typer
 
 import landmark.tasks  # noqa: F401  registers the tasks
 from landmark import __version__
-from landmark.cli import catalog, data, inspection, race, systems
+from landmark.cli import catalog, data, go, inspection, race, systems
 from landmark.cli.help import App, missing
 from landmark.cli.terminal import escaping
 from landmark.core.crash import report_crash
@@ -20,6 +20,7 @@ from landmark.core.signals import Terminated, end_quietly, is_command, signals_r
 from landmark.tasks.card import CARDS, START
 
 INSIDE, TRAIN, KEEPING = "Look inside", "Train and score", "Manage"
+PLAY = "Play"
 
 
 def build_app() -> typer.Typer:
@@ -28,7 +29,7 @@ def build_app() -> typer.Typer:
     app.callback(invoke_without_command=True)(about)
     entries = _entries()
     tasks_panels = dict.fromkeys(panel for panel, _, _ in entries)
-    order = list(dict.fromkeys([START, TRAIN, *tasks_panels, INSIDE, KEEPING]))
+    order = list(dict.fromkeys([START, TRAIN, *tasks_panels, PLAY, INSIDE, KEEPING]))
     for later in (INSIDE, KEEPING):  # after those of the tasks
         order.remove(later)
         order.append(later)
@@ -52,6 +53,7 @@ def _entries() -> list[tuple[str, str, Any]]:
         (TRAIN, "rate-finder", rate_finder.build_rate_finder()),
         (TRAIN, "race", race.build_race()),
         (TRAIN, "average", training.average),
+        (PLAY, "go", go.app),
         (INSIDE, "show", catalog.show),
         (INSIDE, "figure", figure_command.build_app()),
         (KEEPING, "runs", inspection.app),

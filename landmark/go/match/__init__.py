@@ -1,0 +1,1 @@
+"""Matches between Go programs: ours, and any that speaks GTP."""

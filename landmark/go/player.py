@@ -1,0 +1,123 @@
+"""A Go player: a search, and when to pass and to resign."""
+
+from collections.abc import Callable
+from typing import Annotated
+
+from annotated_types import Ge, Le
+
+from landmark.core.configuration import settings
+from landmark.go.rules.geometry import BLACK, PASS, WHITE, opponent, points_of
+from landmark.go.rules.position import Position, winner_of
+from landmark.go.search.result import SearchResult
+from landmark.go.search.searcher import Limit, Searcher
+
+RESIGN = -1
+"""In place of a point."""
+
+
+@settings
+class PlayerSettings:
+    """How a player decides what is not about a single point."""
+
+    resign_below: Annotated[float, Ge(0), Le(1)] = 0.05
+    """Win rate below which it resigns, when that is so in several searches in a row; 0: never."""
+    resign_searches: Annotated[int, Ge(1), Le(1000)] = 3
+    """Number of such searches."""
+
+
+class Player:
+    """Chooses moves for either colour."""
+
+    def __init__(self, searcher: Searcher, settings: PlayerSettings | None = None) -> None:
+        self.searcher, self.settings = searcher, settings or PlayerSettings()
+        self._hopeless = {BLACK: 0, WHITE: 0}
+
+    def begin(self) -> None:
+        """Forget the last game."""
+        self._hopeless = {BLACK: 0, WHITE: 0}
+        self.searcher.forget()
+
+    def choose(
+        self,
+        position: Position,
+        limit: Limit,
+        may_pass_early: bool = True,
+        watch: Callable[[SearchResult], bool] | None = None,
+        interval: float = 0.1,
+    ) -> tuple[int, SearchResult]:
+        """A move for the colour to move: a point, a pass or RESIGN; and the search behind it.
+
+        Without `may_pass_early` it passes only when all dead stones are off the board.
+        """
+        result = self.analyse(position, limit, watch, interval)
+        if not may_pass_early:
+            return self._clean_up(position, result), result
+        if self._should_pass(position, result):
+            return PASS, result
+        if self._should_resign(position, result):
+            return RESIGN, result
+        return self._best(position, result), result
+
+    def analyse(
+        self,
+        position: Position,
+        limit: Limit,
+        watch: Callable[[SearchResult], bool] | None = None,
+        interval: float = 0.1,
+    ) -> SearchResult:
+        """Search a position as if nobody had passed.
+
+        Another pass would end the game with dead stones counted as alive, which is not how people
+        end games; whether to pass is decided after the search.
+        """
+        if position.state["passes"]:
+            position = position.reopened()
+            self.searcher.forget()
+        return self.searcher.search(position, limit, watch, interval)
+
+    def _best(self, position: Position, result: SearchResult) -> int:
+        """The most visited move that superko allows; a pass only where it does not lose."""
+        ends_game = bool(position.state["passes"])
+        wins = not ends_game and winner_of(position.score()) == position.to_move
+        moves = [
+            move.point for move in result.moves if position.is_legal(result.colour, move.point)
+        ]
+        if moves and moves[0] == PASS and not wins and len(moves) > 1:
+            return moves[1]
+        return moves[0] if moves else PASS
+
+    def _clean_up(self, position: Position, result: SearchResult) -> int:
+        """Fill the liberties of the opponent's dead stones; pass when there are none."""
+        dead = result.dead_stones(position.state["colour"])
+        targets = [p for p in dead if position.colour_at(p) == opponent(position.to_move)]
+        if not targets:
+            return PASS
+        wanted = set().union(*(position.liberties(stone) for stone in targets))
+        moves = [
+            move.point for move in result.moves if position.is_legal(result.colour, move.point)
+        ]
+        close = [point for point in moves if point in wanted]
+        return next(iter([*close, *(point for point in moves if point != PASS)]), PASS)
+
+    def _should_pass(self, position: Position, result: SearchResult) -> bool:
+        """After a pass, or when nothing is open any more: if the count is won without the dead."""
+        dead = result.dead_stones(position.state["colour"])
+        wins = winner_of(position.score(dead)) == position.to_move
+        is_asked = bool(position.state["passes"])
+        return wins and (is_asked or result.is_settled(points_of(position.size)))
+
+    def _should_resign(self, position: Position, result: SearchResult) -> bool:
+        colour = position.to_move
+        is_hopeless = result.win_rate < self.settings.resign_below
+        is_early = position.num_moves < position.size * position.size // 4
+        self._hopeless[colour] = self._hopeless[colour] + 1 if is_hopeless else 0
+        return not is_early and self._hopeless[colour] >= self.settings.resign_searches
+
+    def dead_stones(self, position: Position, simulations: int = 2000) -> list[int]:
+        """The stones that most playouts from here end without."""
+        if not position.stones(BLACK) and not position.stones(WHITE):
+            return []
+        self.searcher.forget()  # the same stones are dead whatever was searched before
+        result = self.analyse(position, Limit(simulations=simulations))
+        self.searcher.forget()
+        return result.dead_stones(position.state["colour"], sure=0.0)

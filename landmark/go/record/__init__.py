@@ -1,0 +1,1 @@
+"""Games as SGF files: a tolerant reader and a writer above sgfmill."""

@@ -1,0 +1,1 @@
+"""The rules of Go on one flat record, compiled by numba."""

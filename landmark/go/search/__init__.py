@@ -1,0 +1,1 @@
+"""Monte Carlo tree search without a network: playouts, priors, UCT with RAVE."""

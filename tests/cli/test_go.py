@@ -1,0 +1,66 @@
+import json
+
+import pytest
+
+pytest.importorskip("numba", reason="pip install 'landmark[go]'")
+
+GAME = "(;SZ[5]KM[3.5]PB[Ann]PW[Bea];B[cc];W[cd];B[dd];W[bc])"
+QUICK = "landmark:20,max_nodes=20000"
+
+
+def test_a_match_prints_its_result_and_keeps_its_games(command, tmp_path):
+    words = ["go", "match", QUICK, QUICK, "--games", "2", "--size", "5", "--folder", str(tmp_path)]
+    answer = command(*words)
+    assert answer.code == 0, answer.err
+    assert "of 2 games" in answer.out
+    assert "(2/2)" in answer.err
+    answer = command(*words, "--json")
+    assert json.loads(answer.out)["games"] == 2
+    assert "(1/2)" not in answer.err  # nothing was played again
+
+
+def test_a_review_prints_writes_and_draws(command, tmp_path):
+    path = tmp_path / "game.sgf"
+    path.write_text(GAME)
+    figure, output = tmp_path / "rates.png", tmp_path / "reviewed.sgf"
+    answer = command(
+        "go", "review", str(path), "--simulations", "40", "--figure", str(figure),
+        "--output", str(output), "max_nodes=20000",
+    )  # fmt: skip
+    assert answer.code == 0, answer.err
+    assert len(answer.out.splitlines()) == 5
+    assert figure.stat().st_size > 1000
+    assert "Black wins" in output.read_text()
+    assert (tmp_path / "game.review.json").exists()
+
+
+def test_a_board_figure_is_printed_and_saved(command, tmp_path):
+    path = tmp_path / "game.sgf"
+    path.write_text(GAME)
+    answer = command("figure", "board", str(path), "--output", str(tmp_path / "board.png"))
+    assert answer.code == 0, answer.err
+    assert "A B C D E" in answer.out
+    assert (tmp_path / "board.png").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["match", "landmark:x", QUICK], "neither simulations nor seconds"),
+        (["match", QUICK, "landmark:5,nonsense=1"], "nonsense"),
+        (["match", QUICK, QUICK, "--referee", "me"], "--referee me"),
+        (["match", QUICK, "no-such-program --gtp"], "cannot be started"),
+        (["review", "missing.sgf"], "missing.sgf"),
+        (["play", "--colour", "red"], "--colour red"),
+        (["play", "--handicap", "5", "--size", "6"], "--handicap 5"),
+        (["gtp", "rave=-1"], "rave"),
+        (["gtp", "selection=puct"], "evaluator"),
+        (["gtp", "--size", "30"], "--size"),
+    ],
+)
+def test_mistakes_are_answered_in_one_line(command, tmp_path, monkeypatch, words, message):
+    monkeypatch.chdir(tmp_path)
+    answer = command("go", *words)
+    assert answer.code == 2
+    assert message in answer.err
+    assert answer.err.strip().splitlines()[-1].startswith("landmark: ")
