@@ -81,11 +81,14 @@ def _present_names(values: Any) -> Any:
     if not isinstance(values, Mapping):
         return values
     return {
-        key
-        if key not in _FORMER_NAMES or _FORMER_NAMES[key] in values
-        else _FORMER_NAMES[key]: _present_names(value)
+        key if present_name(key) in values else present_name(key): _present_names(value)
         for key, value in values.items()
     }
+
+
+def present_name(key: str) -> str:
+    """What a setting is called now."""
+    return _FORMER_NAMES.get(key, key)
 
 
 class Provenance:
@@ -249,11 +252,8 @@ def _locate(cls: type, parts: Sequence[str]) -> tuple[list[str], type | None]:
 
 def inner_settings(cls: type, field: str) -> dict[str, type]:
     """The settings classes that a field may hold, by tag: what the key that decides is in each."""
-    annotation = typing.get_type_hints(cls, include_extras=True).get(field)
-    marks = getattr(annotation, "__metadata__", ())
-    named = (getattr(mark, "discriminator", None) for mark in marks)
-    decides = next((str(key) for key in named if key), None)
-    annotation = getattr(annotation, "__origin__", annotation) if marks else annotation
+    annotation, marks = _annotation(cls, field)
+    decides = _deciding_key(marks)
     union = isinstance(annotation, types.UnionType)
     choices = typing.get_args(annotation) if union else [annotation]
     return {
@@ -261,6 +261,34 @@ def inner_settings(cls: type, field: str) -> dict[str, type]:
         for choice in choices
         if isinstance(choice, type) and dataclasses.is_dataclass(choice)
     }
+
+
+def chosen_settings(cls: type, field: str, values: Any) -> type | None:
+    """The settings class that these values of a field are of; None if they do not say."""
+    if not isinstance(values, Mapping):
+        return None
+    choices = inner_settings(cls, field)
+    _, marks = _annotation(cls, field)
+    decides = _deciding_key(marks)
+    if decides is None:
+        return next(iter(choices.values())) if len(choices) == 1 else None
+    for mark in marks:
+        if isinstance(mark, BeforeValidator):  # default_key
+            values = mark.func(values)  # type: ignore[call-arg]
+    return choices.get(str(values.get(decides)))
+
+
+def _annotation(cls: type, field: str) -> tuple[Any, tuple[Any, ...]]:
+    """A field's type, and what it is annotated with."""
+    annotation = typing.get_type_hints(cls, include_extras=True).get(field)
+    marks = getattr(annotation, "__metadata__", ())
+    return (getattr(annotation, "__origin__", annotation) if marks else annotation), marks
+
+
+def _deciding_key(marks: tuple[Any, ...]) -> str | None:
+    """The key that tells several settings classes apart."""
+    named = (getattr(mark, "discriminator", None) for mark in marks)
+    return next((str(key) for key in named if key), None)
 
 
 def _tag(choice: type, decides: str | None) -> str:

@@ -34,6 +34,8 @@ class Objective(ABC):
     players: Mapping[str, nn.Module]
     unit: str = "tokens"
     """What a turn's weight counts, for messages."""
+    warns_of_spikes: bool = True
+    """Whether a loss that leaps is worth a warning: not where players make each other's leap."""
 
     @property
     def loss_includes(self) -> str:
