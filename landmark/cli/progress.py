@@ -133,6 +133,9 @@ class Progress:
                 f"step {record['step']}: update skipped: the {record['what']} is not finite "
                 f"({record['player']}), {record['where']}"
             )
+        elif kind in ("collapse", "rollback"):
+            warning = "warning: " if kind == "collapse" else ""
+            self.note(f"step {record['step']}: {warning}{record['text']}")
         elif kind in ("note", "download"):
             self.downloads.report(record)
         elif kind == "end":

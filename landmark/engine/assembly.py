@@ -7,6 +7,7 @@ from typing import Any
 from landmark.core.turn import Objective
 from landmark.data.loader import Loader
 from landmark.engine.source import Source
+from landmark.engine.state import TrainingState
 from landmark.optim.optimizer import ScheduledOptimizer
 
 Stopping = Callable[[], object]
@@ -19,6 +20,11 @@ evaluation mode and the moving average in place. Each process may do a share of 
 the same names, and the numbers of the first process count. A long evaluation asks `stopping()` now
 and then and gives None if it was stopped: it is then done from its beginning when the training goes
 on. Random numbers of torch are seeded by the step.
+"""
+
+Diagnosis = Callable[[TrainingState, Mapping[str, float]], str | None]
+"""What is wrong with a training by its state and its latest validation, with what to try, in one
+line; None: nothing. Asked after every validation; see trainer.on_collapse.
 """
 
 
@@ -34,3 +40,4 @@ class Assembly:
     evaluator: Evaluator | None = None
     remarks: Callable[[], Iterable[Mapping[str, Any]]] | None = None
     """Records to report after each validation: samples of what the evaluator has made."""
+    diagnose: Diagnosis | None = None

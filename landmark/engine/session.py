@@ -1,7 +1,7 @@
 """A training in its run directory: checkpoints, log, signals, resuming, around the trainer."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Protocol
@@ -31,6 +31,8 @@ from landmark.engine.state import TrainingState
 from landmark.engine.trainer import Report, Trainer
 from landmark.optim.averaging import average_weights
 
+MOST_ROLLBACKS = 3
+"""Trainings that collapse again and again need other settings."""
 Content = tuple[dict[str, Any], dict[str, dict[str, Tensor]]]
 MODEL, STATE, AVERAGE = "model.safetensors", "state.safetensors", "average.safetensors"
 
@@ -123,7 +125,7 @@ class Session:
     def _train(self, profile: bool) -> None:
         config, self.last_save = self.trainer.config, time.monotonic()
         profiler = StepProfiler(self.run.folder) if profile and distributed.is_main() else None
-        steps = closing(self.trainer.fit())
+        steps = closing(self._steps())
         self._say_what_is_validated()
         with (
             signals_told(self._note_signal),
@@ -144,6 +146,35 @@ class Session:
         if config.average_last:
             self._average_last(config.average_last)
         self.report({"kind": "end", "step": state.step, "seconds": round(state.seconds, 3)})
+
+    def _steps(self) -> Generator[TrainingState, None, None]:
+        """The trainer's steps; after a collapse those from the best checkpoint on, if so wished."""
+        trainer = self.trainer
+        while True:
+            with closing(trainer.fit()) as states:
+                for state in states:
+                    yield state
+                    if trainer.collapse and trainer.config.on_collapse != "warn":
+                        break
+                else:
+                    return
+            self._roll_back()
+
+    def _roll_back(self) -> None:
+        """Stand at the best checkpoint, with half the rate; or end the training."""
+        trainer, what = self.trainer, self.trainer.collapse
+        at, best = trainer.state.step, trainer.state.best_step
+        rollbacks = trainer.state.rollbacks + 1
+        if trainer.config.on_collapse == "stop" or not best:
+            kept = f"; the best checkpoint is that of step {best}" if best else ""
+            raise TrainingError(f"stopped at step {at}: {what}{kept}")
+        if rollbacks > MOST_ROLLBACKS:
+            raise TrainingError(f"stopped at step {at}, after {MOST_ROLLBACKS} rollbacks: {what}")
+        folder = self.run.checkpoint_folder(best)
+        self._stand_at(folder, self._read(folder))
+        trainer.state.rollbacks, trainer.collapse = rollbacks, None
+        text = f"back to step {best}, on with {0.5**rollbacks:g} of the learning rate"
+        self.report({"kind": "rollback", "step": best, "from": at, "text": text})
 
     def _average_last(self, last: int) -> None:
         """Average the last checkpoints; the average is used if it validates as well as the best."""

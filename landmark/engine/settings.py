@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
@@ -54,6 +54,11 @@ class TrainerConfig:
     """Whether a higher value of the monitored metric is better."""
     patience: Annotated[int, Field(ge=1)] | None = None
     """Early stopping: stop after this many validations without improvement; null: off."""
+    on_collapse: Literal["warn", "stop", "rollback"] = "warn"
+    """When a validation shows that the training has failed (GANs: collapse, a discriminator that
+    has won, divergence): warn, stop, or rollback: go on from the best checkpoint at half the
+    learning rate, three times at most.
+    """
     ema_decay: Annotated[float, Field(gt=0, lt=1)] | None = None
     """Decay of an exponential moving average of the weights, which is then validated and used;
     null: off.

@@ -22,6 +22,10 @@ class TrainingState:
     stale: int = 0
     costs: list[float] = field(default_factory=list)
     """The monitored metric at every validation, lower is better; the plateau schedule reads it."""
+    extremes: dict[str, tuple[float, float]] = field(default_factory=dict)
+    """The lowest and the highest value of each metric in any validation."""
+    rollbacks: int = 0
+    """How often the training went back to its best checkpoint, after a collapse."""
     validating: bool = False
     """Whether the validation of this step was interrupted and is to be repeated on resume."""
     skipped: dict[str, int] = field(default_factory=dict)
@@ -57,6 +61,12 @@ class TrainingState:
             self.stale += 1
         return improved
 
+    def add_extremes(self, metrics: Mapping[str, float]) -> None:
+        """Take a validation's metrics into account."""
+        for name, value in metrics.items():
+            lowest, highest = self.extremes.get(name, (value, value))
+            self.extremes[name] = min(value, lowest), max(value, highest)
+
     def summary(self) -> dict[str, Any]:
         """Means over the window; with several players, keys are prefixed by theirs."""
         result: dict[str, Any] = {"step": self.step}
@@ -82,6 +92,8 @@ class TrainingState:
             "best_step": self.best_step,
             "stale": self.stale,
             "costs": list(self.costs),
+            "extremes": self.extremes,
+            "rollbacks": self.rollbacks,
             "validating": self.validating,
             "skipped": self.skipped,
             "usual": {player: asdict(usual) for player, usual in self.usual.items()},
@@ -92,7 +104,7 @@ class TrainingState:
 
     def load(self, facts: Mapping[str, Any]) -> None:
         """Take over what `facts` gave; a ValueError if it is anything else."""
-        facts = {"costs": [], **facts}  # older checkpoints have none
+        facts = {"costs": [], "extremes": {}, "rollbacks": 0, **facts}  # older ones have none
         facts["best"] = math.inf if facts.get("best") is None else facts["best"]
         loaded = _CHECKED.validate_python({name: facts.get(name) for name in _NAMES})
         for name in _NAMES:

@@ -48,6 +48,8 @@ class Trainer:
         self.scaler = torch.amp.GradScaler(device.type, enabled=config.precision == "fp16")
         self.state = TrainingState()
         self.stopping: Callable[[], object] = lambda: False
+        self.collapse: str | None = None
+        """What the latest validation found to be wrong."""
         if not self.validates and any(one.plateau for one in self.optimizers.values()):
             raise UserError(
                 "schedule.name=plateau needs validations, and this training has none: use cosine"
@@ -156,13 +158,13 @@ class Trainer:
         if limit := self.config.clip_value:
             for gradient in gradients:
                 gradient.clamp_(-limit, limit)
-        rate = optimizer.set_rate(step, self.state.costs)
+        rate = optimizer.set_rate(step, self.state.costs, share=0.5**self.state.rollbacks)
         closure = [LossClosure(optimizer, turns, sums)] if optimizer.evaluates_again else []
         self.scaler.step(optimizer.torch, *closure)
         self.scaler.update()
         sharding.scatter(self.objective.players.values())
         usual = self.state.record_move(player, sums, norm, rate)
-        if usual is not None:
+        if usual is not None and self.objective.warns_of_spikes:
             loss = sums["loss"] / sums["weight"]
             spike = {"player": player, "loss": loss, "usual": usual, "where": origin_of(suspects)}
             self.report({"kind": "spike", "step": step, **spike})
@@ -217,10 +219,15 @@ class Trainer:
                 f"trainer.monitor is {config.monitor!r}, but validation gives {', '.join(metrics)}"
             )
         improved = state.judge(self.cost(metrics))
+        state.add_extremes(metrics)
         record = {"kind": "valid", "step": state.step, **metrics, "best": improved}
         self.report(record | ({"weights": "moving average"} if self.average else {}))
         for remark in self.assembly.remarks() if self.assembly.remarks else ():
             self.report(remark)
+        diagnose = self.assembly.diagnose
+        self.collapse = diagnose(state, metrics) if diagnose else None
+        if self.collapse:
+            self.report({"kind": "collapse", "step": state.step, "text": self.collapse})
 
     def cost(self, metrics: Mapping[str, float]) -> float:
         """The monitored metric, turned so that lower is better."""

@@ -66,6 +66,10 @@ class OptimizerConfig:
     """sgd, muon: momentum factor. 0 means 0.9 for momentum, averaged-momentum and nesterov, 0.95
     for muon.
     """
+    final_momentum: _Decay | None = None
+    """sgd: momentum factor that `momentum` grows to in equal steps; null: it stays."""
+    momentum_steps: Annotated[int, Field(ge=1)] = 10_000
+    """sgd: updates until `final_momentum` is reached."""
     nesterov: bool = False
     """sgd: use Nesterov momentum (Sutskever et al. 2013)."""
     square_decay: _Decay | None = None
@@ -91,7 +95,16 @@ class OptimizerConfig:
     def _looks_ahead_with_momentum(self) -> "OptimizerConfig":
         if self.name == "sgd" and self.nesterov and not self.momentum:
             raise ValueError("nesterov needs a momentum")
+        if self.final_momentum is not None and (self.name != "sgd" or not self.momentum):
+            raise ValueError("final_momentum is for name=sgd with a momentum to begin with")
         return self
+
+    def momentum_at(self, step: int) -> float | None:
+        """What the momentum factor of this update is; None: it never changes."""
+        if self.final_momentum is None:
+            return None
+        share = min(1.0, step / self.momentum_steps)
+        return self.momentum + share * (self.final_momentum - self.momentum)
 
     @property
     def has_moments(self) -> bool:
@@ -172,11 +185,17 @@ class ScheduledOptimizer:
                 found.append(parameter.grad)
         return found
 
-    def set_rate(self, step: int, costs: Sequence[float] = ()) -> float:
-        """Set the learning rate for this step, after validations with these costs; returns it."""
-        rate = self.schedule(step) * (self.plateau(costs) if self.plateau else 1.0)
+    def set_rate(self, step: int, costs: Sequence[float] = (), share: float = 1.0) -> float:
+        """Set the learning rate for this step, after validations with these costs; returns it.
+
+        share: what is left of it for other reasons.
+        """
+        rate = self.schedule(step) * (self.plateau(costs) if self.plateau else 1.0) * share
+        momentum = self.config.momentum_at(step)
         for group in self.torch.param_groups:
             group["lr"] = rate * group["share"]
+            if momentum is not None:
+                group["momentum"] = momentum
         return rate
 
     def state_dict(self) -> dict[str, Tensor]:

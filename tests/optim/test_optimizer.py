@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import nn
 
+from landmark.core.configuration import Provenance, build
 from landmark.core.errors import UserError
 from landmark.optim.optimizer import OptimizerConfig, ScheduledOptimizer
 
@@ -240,3 +241,24 @@ def test_a_network_without_anything_to_learn_is_refused() -> None:
     frozen = network().requires_grad_(False)
     with pytest.raises(UserError, match="Adam: there are no parameters to optimise"):
         ours(frozen, OptimizerConfig())
+
+
+def test_momentum_that_grows_is_torchs_with_that_momentum_at_each_step():
+    config = OptimizerConfig(name="sgd", momentum=0.5, final_momentum=0.7, momentum_steps=4)
+    torch.manual_seed(1)
+    mine, theirs = nn.Linear(5, 3), nn.Linear(5, 3)
+    theirs.load_state_dict(mine.state_dict())
+    optimizer = ours(mine, config)
+    reference = torch.optim.SGD(theirs.parameters(), lr=0, momentum=0.5, fused=False)
+    for step in range(1, 8):
+        step_ours(optimizer, mine, step)
+        reference.param_groups[0]["lr"] = rates(step)
+        reference.param_groups[0]["momentum"] = 0.5 + 0.05 * min(step, 4)
+        learn(theirs, step, reference.step)
+    torch.testing.assert_close(mine.weight, theirs.weight)
+    assert optimizer.torch.param_groups[0]["momentum"] == pytest.approx(0.7)
+
+
+def test_momentum_that_grows_needs_one_to_begin_with():
+    with pytest.raises(UserError, match="final_momentum is for name=sgd"):
+        build(OptimizerConfig, {"name": "sgd", "final_momentum": 0.7}, Provenance("test"))
