@@ -10,6 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from landmark.metrics.divergence import jensen_shannon
+
 
 @dataclass(frozen=True)
 class ModeCoverage:
@@ -21,6 +23,10 @@ class ModeCoverage:
     """Share of the samples that are near a mode."""
     reverse_kl: float
     """KL divergence of the good samples' modes from equal shares, in nats: log M for one mode."""
+    mode_divergence: float
+    """Both in one: the Jensen-Shannon divergence, in nats, of the shares of modes and of what is
+    near none from equal shares of good samples.
+    """
 
 
 def cover_modes(
@@ -31,4 +37,6 @@ def cover_modes(
     counts = np.bincount(nearest[good], minlength=modes)
     shares = counts[counts > 0] / max(1, counts.sum())
     reverse = float((shares * np.log(shares * modes)).sum()) if len(shares) else float("inf")
-    return ModeCoverage(modes, int((counts > 0).sum()), float(good.mean()), reverse)
+    found = np.append(counts, (~good).sum()) / len(good)
+    both = jensen_shannon(found, np.append(np.full(modes, 1 / modes), 0.0))
+    return ModeCoverage(modes, int((counts > 0).sum()), float(good.mean()), reverse, both)

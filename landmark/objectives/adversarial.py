@@ -4,7 +4,8 @@ Goodfellow et al. 2014, "Generative Adversarial Nets", arXiv 1406.2661, algorith
 discriminator, each on other data and other noise, then one of the generator on fresh noise.
 Remedies of later papers, each off by default: one-sided label smoothing (Salimans et al. 2016,
 arXiv 1606.03498), unrolling (Metz et al. 2016, arXiv 1611.02163), packing (Lin et al. 2018, PacGAN,
-arXiv 1712.04086), the R1 penalty (Mescheder et al. 2018, arXiv 1801.04406).
+arXiv 1712.04086), the R1 penalty (Mescheder et al. 2018, arXiv 1801.04406), differentiable
+augmentation (Zhao et al. 2020, arXiv 2006.10738).
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,6 +20,7 @@ from torch.func import functional_call
 from landmark.core.configuration import settings
 from landmark.core.turn import Objective, Turn
 from landmark.data.batch import AdversarialBatch
+from landmark.objectives.differentiable_augmentation import Change, augment
 
 Weights = dict[str, Tensor]
 
@@ -47,12 +49,17 @@ class AdversarialConfig:
     """Unrolled GAN: discriminator steps that the generator looks ahead; 0: off."""
     unrolled_rate: Annotated[float, Field(gt=0)] = 0.1
     """Unrolled GAN: learning rate of these steps (gradient descent)."""
+    augment: tuple[Change, ...] = ()
+    """Differentiable augmentation of all images that the discriminator sees, for few pictures:
+    color, translation, cutout.
+    """
 
 
 class AdversarialObjective(Objective):
     """The discriminator's turns, then the generator's against the updated discriminator."""
 
     unit = "samples"
+    warns_of_spikes = False
 
     def __init__(
         self, generator: nn.Module, discriminator: nn.Module, config: AdversarialConfig
@@ -106,6 +113,8 @@ class AdversarialObjective(Objective):
     def _judge(self, samples: Tensor, weights: Weights | None = None) -> Tensor:
         """The logit of being real, of each pack of samples. (B, …) -> (B / pack,)"""
         pack = self.config.pack
+        if self.config.augment and self.discriminator.training:
+            samples = augment(samples, self.config.augment)
         if pack > 1:
             samples = samples[: len(samples) // pack * pack]
             samples = samples.reshape(len(samples) // pack, -1, *samples.shape[2:])

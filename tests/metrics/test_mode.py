@@ -2,7 +2,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import spatial, stats
 
 from landmark.metrics.mode import cover_modes
 
@@ -24,3 +24,16 @@ def test_one_mode_of_eight_is_a_collapse_and_even_shares_are_none():
 def test_where_nothing_is_good_the_divergence_is_infinite():
     found = cover_modes(np.array([0, 1]), np.array([9.0, 9.0]), 2, 3)
     assert (found.covered, found.good, found.reverse_kl) == (0, 0.0, math.inf)
+
+
+def test_one_figure_tells_missed_modes_and_bad_samples_alike():
+    modes, near = np.arange(800) % 8, np.zeros(800)
+    assert cover_modes(modes, near, 8, 3).mode_divergence == pytest.approx(0.0)
+    half = cover_modes(modes % 4, near, 8, 3).mode_divergence
+    distance = np.where(np.arange(800) < 400, 9.0, 0.0)
+    bad = cover_modes(modes, distance, 8, 3).mode_divergence
+    theirs = spatial.distance.jensenshannon([1 / 4] * 4 + [0] * 4, [1 / 8] * 8) ** 2
+    assert half == pytest.approx(theirs)
+    theirs = spatial.distance.jensenshannon([1 / 16] * 8 + [1 / 2], [1 / 8] * 8 + [0]) ** 2
+    assert bad == pytest.approx(theirs)
+    assert cover_modes(modes, near + 9, 8, 3).mode_divergence == pytest.approx(math.log(2))
