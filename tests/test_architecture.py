@@ -25,6 +25,7 @@ MAY_IMPORT = {
     "probes": {"models", "data", "layers", "optim", "core"},
     "interop": {"models", "data", "layers", "optim", "core"},
 }
+MAY_IMPORT["go"] = set(MAY_IMPORT)
 BELOW_TASKS = set(MAY_IMPORT)
 MAY_IMPORT["tasks"] = BELOW_TASKS
 MAY_IMPORT["racing"] = BELOW_TASKS | {"tasks"}
@@ -33,7 +34,7 @@ MAY_IMPORT["cli"] = BELOW_TASKS | {"tasks", "racing", "figures"}
 # `landmark/__init__.py` knows the version, and imports the rest lazily.
 SOURCES = sorted(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE)
 
-HEAVY = {"torch", "matplotlib", "numpy"}
+HEAVY = {"torch", "matplotlib", "numpy", "numba"}
 
 
 def named(path: Path) -> str:

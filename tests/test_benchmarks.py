@@ -32,3 +32,20 @@ def test_training_is_timed_beside_torchs_transformer(tmp_path):
     rows = {line.split()[0] for line in printed.splitlines() if line.strip()}
     assert {"landmark", "torch.nn.Transformer"} <= rows
     assert "in matrix products" in printed
+
+
+def test_gans_that_were_trained_are_not_trained_again(tmp_path, monkeypatch):
+    modes = importlib.import_module("benchmarks.gan_modes")
+    short = ["trainer.max_steps=4", "trainer.log_every=4", "trainer.checkpoint_every=4"]
+    (first,) = modes.complete("gan-ring", short, 1, tmp_path)
+    assert (first.modes, first.recipe) == (8, "gan-ring")
+    seeds = []
+    measure = modes.measure
+    monkeypatch.setattr(modes, "measure", lambda *words: seeds.append(words[2]) or measure(*words))
+    again = modes.complete("gan-ring", short, 2, tmp_path)
+    assert again[0] == first
+    assert again[1] != first
+    assert seeds == [2]
+    assert modes.row("recipe", again).split()[0] == "recipe"
+    modes.complete("gan-ring", [*short, "objective.r1=0"], 1, tmp_path)
+    assert seeds == [2, 1]

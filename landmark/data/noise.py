@@ -29,6 +29,14 @@ def as_prior(normal: Tensor, prior: Prior) -> Tensor:
     return normal if prior == "normal" else torch.erf(normal / 2**0.5)  # 2 Φ(z) - 1
 
 
+def to_normal(noise: Tensor, prior: Prior) -> Tensor:
+    """The standard normal numbers that noise was made of."""
+    if prior == "normal":
+        return noise
+    edge = 1 - torch.finfo(noise.dtype).eps
+    return torch.erfinv(noise.clamp(-edge, edge)) * 2**0.5
+
+
 def draw_noise(config: NoiseConfig, count: int, seed: int) -> Tensor:
     """Noise for so many samples; the same seed gives the same, and more of it goes on. (N, Z)"""
     random = np.random.default_rng(derive_seed(seed, "sample"))

@@ -58,6 +58,16 @@ _FIGURES = (
         "landmark.figures.adversarial.game",
     ),
     (
+        "samples",
+        "Show what a GAN of images makes of the same noise, validation by validation.",
+        "landmark.figures.adversarial.samples",
+    ),
+    (
+        "nearest",
+        "Show samples of a GAN of images beside the training images that are nearest to them.",
+        "landmark.figures.adversarial.nearest",
+    ),
+    (
         "alignments",
         "Plot the attention of translation models on one sentence, with alignment error rates.",
         "landmark.figures.translation.alignments",
@@ -71,6 +81,11 @@ _FIGURES = (
         "sizes",
         "Plot BLEU against the number of parameters of translation models.",
         "landmark.figures.translation.sizes",
+    ),
+    (
+        "board",
+        "Plot a position of a Go game: stones, move numbers, ownership.",
+        "landmark.figures.go.board",
     ),
 )
 for _name, _help, _module in _FIGURES:

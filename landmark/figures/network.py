@@ -7,6 +7,7 @@ from typing import NamedTuple
 import torch
 
 from landmark.core.errors import UserError
+from landmark.models.adversarial.players import Players
 from landmark.models.image import ImageNetwork, ImageNetworkConfig
 from landmark.probes.anatomy import Anatomy, dissect
 from landmark.tasks.catalog import (
@@ -103,6 +104,8 @@ def count_reported() -> list[CountedNetwork]:
 
 
 def _counted_for(module: torch.nn.Module) -> str:
+    if isinstance(module, Players):
+        return "one sample, made and judged"
     if not isinstance(module, ImageNetwork):
         return "one sequence of 128 tokens a side"
     config = module.config

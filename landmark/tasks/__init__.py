@@ -13,6 +13,7 @@ ROOMS = (
     "autoencoding",
     "bag_of_words",
     "adversarial",
+    "image_generation",
 )
 
 for room in ROOMS:

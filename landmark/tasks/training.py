@@ -16,6 +16,7 @@ import torch
 import yaml
 from torch import nn
 
+from landmark.core.choice import follow_choices
 from landmark.core.configuration import (
     Provenance,
     as_values,
@@ -78,10 +79,12 @@ def resolve(name: str, overrides: Sequence[str] = ()) -> RunConfig:
 
 def _build(values: dict[str, Any], overrides: Sequence[str], origin: Provenance) -> RunConfig:
     values = {key: value for key, value in values.items() if key not in FACTS}
-    values = override(values, overrides, origin)
-    if "task" not in values:
+    changed = override(values, overrides, origin)
+    if "task" not in changed:
         raise UserError(f"{origin.default}: 'task' is missing: one of {', '.join(CARDS)}")
-    config: RunConfig = build(task_named(str(values["task"])).config, values, origin)
+    cls = task_named(str(changed["task"])).config
+    given = override({}, overrides, Provenance(origin.default))
+    config: RunConfig = build(cls, follow_choices(cls, values, changed, given), origin)
     return config
 
 

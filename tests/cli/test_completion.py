@@ -33,7 +33,7 @@ def bash(*words, cwd):
         (["recipe", "lenet5-m"], ["lenet5-mnist"]),
         (["show", "resnet-1"], ["resnet-18", "resnet-101", "resnet-152"]),
         (["list", "trans"], ["transformer"]),
-        (["list", "--task", "image"], ["image-classification"]),
+        (["list", "--task", "image-c"], ["image-classification"]),
         (["figure", "ker"], ["kernels"]),
         (["translate", "runs/first", "--len"], ["--length-penalty"]),
         (["translate", "runs/m"], ["runs/mine", "runs/more/"]),

@@ -20,7 +20,7 @@ def test_commands_stand_in_panels_that_begin_with_what_a_newcomer_needs(command)
     found = panels(command("--help").out)
     titles = list(found)[2:]
     assert titles[:2] == ["Start here", "Train and score"]
-    assert titles[-2:] == ["Look inside", "Manage"]
+    assert titles[-3:] == ["Look inside", "Manage", "Play"]
     assert [row.split()[0] for row in found["Start here"]] == ["demo", "list", "train"]
     for name, its in offers().items():
         title = "Train and score" if name == "evaluate" else its[0].card.panel

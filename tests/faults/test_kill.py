@@ -1,6 +1,7 @@
 """Killed (-9) at any moment, a training goes on and ends equal, bit for bit."""
 
 import signal
+import sys
 import time
 
 import pytest
@@ -75,3 +76,30 @@ def test_a_second_trainer_is_refused_and_a_kill_leaves_no_lock(compiler, tmp_pat
         assert time.monotonic() - killed < 1
     third = begin_endless(tmp_path / "third", run, workers, "--resume")
     third.kill()
+
+
+GAN = (
+    "data.corpus=digits",
+    "model.image_size=16",
+    "model.width=2",
+    "noise.noise_size=4",
+    "batches.size=32",
+    "judge.samples=32",
+    "trainer.max_steps=6",
+    "trainer.log_every=1",
+    "trainer.validate_every=2",
+    "trainer.checkpoint_every=2",
+    "threads=1",
+    "device=cpu",
+)
+
+
+def test_a_game_of_two_players_killed_at_random_moments(compiler, tmp_path, monkeypatch):
+    """Both players' optimisers, the generator's average and the samples of each validation."""
+    # A child gets sys.path, and other tests put a torchvision there that users never have.
+    monkeypatch.setattr(sys, "path", [path for path in sys.path if not path.endswith("peers")])
+    whole = Trial.create(tmp_path / "whole", "dcgan-mnist", GAN)
+    whole.live().check()
+    figures = kill_at_random(tmp_path, whole, 6, seed=1)
+    assert figures.differing == []
+    assert figures.kills.total() == 6

@@ -155,6 +155,7 @@ def test_a_leap_of_the_loss_is_reported_with_its_batch_and_logged(tmp_path, monk
     settings = [*GAN, "trainer.max_steps=70", "trainer.checkpoint_every=20"]
     monkeypatch.setattr(sys.modules[__name__], "BAD_STEP", 64)
     monkeypatch.setattr(*spoil_turn(lambda loss: loss * 20))
+    monkeypatch.setattr(AdversarialObjective, "warns_of_spikes", True)
     run = train("gan-gaussian", tmp_path / "run", settings)
     (spike,) = [record for record in run.read_log() if record["kind"] == "spike"]
     assert (spike["step"], spike["player"]) == (64, "discriminator")

@@ -40,7 +40,7 @@ def test_a_users_own_task_is_read_from_its_modules(monkeypatch):
     [
         ("resnet-50", "'resnet-50' is a network of resnet, not a recipe; its recipes: best-mnist"),
         ("gpt3", "'gpt3' is a system, not a recipe; its recipes: none"),
-        ("mnist", "unknown recipe 'mnist': did you mean lenet5-mnist or best-mnist?"),
+        ("mnist", "unknown recipe 'mnist': did you mean lenet5-mnist or best-mnist or gan-mnist"),
         ("xyzzy", "unknown recipe 'xyzzy': `landmark list` shows what there is"),
         ("mine.yaml", "mine.yaml: there is no such file"),
         ("folder", "folder: is a folder: name a recipe (landmark list) or a YAML file"),

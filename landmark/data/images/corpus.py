@@ -6,7 +6,7 @@
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -17,9 +17,9 @@ from landmark.core.errors import UserError
 from landmark.core.registry import nearest
 from landmark.core.storage import make_folder, read_signed, signed, write_durably
 from landmark.data.hold_out import draw, draw_of_each_class
-from landmark.data.images.decoding import BrokenImageError, Fit, Fitting, Interpolation
+from landmark.data.images.decoding import BrokenImageError, Fit, Fitting, Interpolation, Size
 from landmark.data.images.digits import digits_splits
-from landmark.data.images.files import file_splits, files_digest
+from landmark.data.images.files import file_splits, files_digest, unlabelled_splits
 from landmark.data.images.form import FILE, ImageForm, measure
 from landmark.data.images.public import public_digest, public_splits
 from landmark.data.images.reading import (
@@ -40,7 +40,15 @@ from landmark.data.images.store import (
 
 Report = Callable[[Mapping[str, Any]], None]
 Corpus = Literal[
-    "digits", "mnist", "fashion-mnist", "cifar10", "cifar100", "cifar10-jpeg", "flowers-96", "files"
+    "digits",
+    "mnist",
+    "fashion-mnist",
+    "cifar10",
+    "cifar100",
+    "cifar10-jpeg",
+    "flowers-96",
+    "orl-faces",
+    "files",
 ]
 _LISTING = "lazy.json"
 _REMEDY = "train again in a new folder"
@@ -78,9 +86,11 @@ class ImageDataConfig:
     """Maximum size in gigabytes of the cache of decoded images in the run directory; further
     images are decoded as needed.
     """
+    has_classes: ClassVar[bool] = True
+    """Whether the network learns classes: your own images need a folder for each then."""
 
     @model_validator(mode="after")
-    def _goes_together(self) -> "ImageDataConfig":
+    def _goes_together(self) -> Self:
         if self.folder is not None and self.corpus != "files":
             raise ValueError(
                 f"a folder is given, but data.corpus is {self.corpus!r}: set data.corpus=files"
@@ -98,7 +108,8 @@ def data_digest(config: ImageDataConfig) -> str:
 def image_splits(config: ImageDataConfig, report: Report) -> dict[str, ImageSource]:
     """All splits of a set as it comes: `train`, and `valid` and `test` where there are such."""
     if config.corpus == "files":
-        return file_splits(_folder(config))
+        read = file_splits if config.has_classes else unlabelled_splits
+        return read(_folder(config))
     if config.corpus == "digits":
         return dict(digits_splits())
     return public_splits(config.corpus, report)
@@ -111,13 +122,17 @@ def _folder(config: ImageDataConfig) -> Path:
 
 
 def prepare_images(
-    config: ImageDataConfig, folder: Path, report: Report
+    config: ImageDataConfig, folder: Path, report: Report, size: Size | None = None
 ) -> tuple[ImageForm, int, int]:
-    """Write classes.json and data/ into a run folder; how many images to train and validate on."""
+    """Write classes.json and data/ into a run folder; how many images to train and validate on.
+
+    size: what all images become; None: what the settings say.
+    """
+    size = size or config.size
     splits = training_splits(config, report)
     names = splits["train"].names
     channels = config.channels or channels_of(splits["train"])
-    fitting = Fitting(config.size, config.fit, channels, config.interpolation)
+    fitting = Fitting(size, config.fit, channels, config.interpolation)
     make_folder(folder)
     data = folder / "data"
     shutil.rmtree(data, ignore_errors=True)
@@ -135,7 +150,7 @@ def prepare_images(
         text = f"more than data.cache={config.cache:g} GB decoded: images are read as needed"
         report({"kind": "note", "text": text})
     form = ImageForm(
-        names, channels, config.size, config.fit, interpolation=config.interpolation, **measured
+        names, channels, size, config.fit, interpolation=config.interpolation, **measured
     )
     form.save(folder / FILE)
     return form, counts["train"], counts["valid"]
@@ -145,7 +160,7 @@ def training_splits(config: ImageDataConfig, report: Report) -> dict[str, ImageS
     """`train` and `valid`: a share is held out, of each class the same, where there is no valid."""
     splits = image_splits(config, report)
     train = splits["train"]
-    if len(train.names) < 2:
+    if config.has_classes and len(train.names) < 2:
         raise UserError(
             f"{train.place(0)}: there is only one class, {train.names[0]!r}: "
             "at least two are needed"

@@ -21,6 +21,8 @@ from landmark.core.errors import ItemError, UserError
 Pixels = NDArray[np.uint8]
 Fit = Literal["crop", "squeeze", "pad"]
 Interpolation = Literal["bilinear", "bicubic"]
+Size = int | tuple[int, int]
+"""Pixels a side, or height and width."""
 _NAMES = "jpg jpeg jpe png gif bmp webp tif tiff ppm pgm pbm pnm jp2 avif"
 SUFFIXES = frozenset(f".{name}" for name in _NAMES.split(" "))
 MOST_PIXELS = 89_478_485  # a quarter of a gigabyte in colour; Pillow's own limit
@@ -46,22 +48,28 @@ class BrokenImageError(ItemError):
 class Fitting:
     """How an image is brought into the form that it is kept in."""
 
-    size: int | None = None
-    """Pixels per side; None: keep the image's size."""
+    size: Size | None = None
+    """Pixels per side; height and width: exactly these; None: keep the image's size."""
     fit: Fit = "crop"
     """crop: the shorter side becomes `size`; pad: the longer one; squeeze: both."""
     channels: int = 3
     interpolation: Interpolation = "bilinear"
 
     def scaled(self, width: int, height: int) -> tuple[int, int]:
-        """Width and height of an image once it is fitted."""
+        """Width and height of an image once it is scaled."""
         if self.size is None:
             return width, height
+        high, wide = sides(self.size)
         if self.fit == "squeeze":
-            return self.size, self.size
-        side = min(width, height) if self.fit == "crop" else max(width, height)
-        ratio = self.size / side
+            return wide, high
+        choose = max if self.fit == "crop" else min
+        ratio = choose(wide / width, high / height)
         return max(1, round(width * ratio)), max(1, round(height * ratio))
+
+
+def sides(size: Size) -> tuple[int, int]:
+    """Height and width."""
+    return size if isinstance(size, tuple) else (size, size)
 
 
 def resampling(interpolation: Interpolation) -> Image.Resampling:
@@ -111,7 +119,9 @@ def fit_pixels(pixels: Pixels, fitting: Fitting) -> Pixels:
     """Pixels that are decoded already, in the form they are kept in. (H, W[, C]) -> (H, W, C)"""
     height, width = pixels.shape[:2]
     channels = pixels.shape[2] if pixels.ndim == 3 else 1
-    if channels == fitting.channels and fitting.scaled(width, height) == (width, height):
+    is_cut = isinstance(fitting.size, tuple) and fitting.size != (height, width)
+    is_scaled = fitting.scaled(width, height) != (width, height)
+    if channels == fitting.channels and not is_scaled and not is_cut:
         return pixels.reshape(height, width, channels)
     flat = pixels[..., 0] if pixels.ndim == 3 and channels == 1 else pixels
     return _fitted(Image.fromarray(flat), fitting)
@@ -159,7 +169,8 @@ def _check_size(width: int, height: int, place: str, fitting: Fitting) -> None:
     scales = fitting.size is not None and fitting.fit == "crop"
     if scales and max(width, height) > _THINNEST * min(width, height):
         raise BrokenImageError(
-            f"{place}: is {width} x {height} pixels: too narrow to be resized to {fitting.size}"
+            f"{place}: is {width} x {height} pixels: too narrow to be resized to "
+            f"{' x '.join(str(side) for side in sides(fitting.size or 0)[::-1])}"
         )
 
 
@@ -221,5 +232,13 @@ def _fitted(image: Image.Image, fitting: Fitting) -> Pixels:
     size = fitting.scaled(*image.size)
     if size != image.size:
         image = image.resize(size, resampling(fitting.interpolation))
+    if isinstance(fitting.size, tuple) and image.size != fitting.size[::-1]:
+        image = _around_centre(image, *fitting.size)
     pixels = np.array(image, dtype=np.uint8)
     return pixels.reshape(*pixels.shape[:2], fitting.channels)
+
+
+def _around_centre(image: Image.Image, height: int, width: int) -> Image.Image:
+    """The middle of an image, with black around it where it is smaller."""
+    left, top = (image.width - width) // 2, (image.height - height) // 2
+    return image.crop((left, top, left + width, top + height))

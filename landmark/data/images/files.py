@@ -31,6 +31,8 @@ _SPLITS = {
     "test": "test",
     "testing": "test",
 }
+UNLABELLED = "image"
+"""The one class of images that have none."""
 _SHOWN = 3  # class folders that are named
 
 
@@ -54,6 +56,27 @@ class FileSource:
 
     def pixels(self, index: int, fitting: Fitting) -> Pixels:
         return decode(self.collection.read(self.files[index]), self.place(index), fitting)
+
+
+def unlabelled_splits(path: Path) -> dict[str, ImageSource]:
+    """The splits of a folder or an archive, whose images need not lie in folders of classes."""
+    if path.is_dir() and (find_idx(path) or split_archives(path)):
+        return file_splits(path)
+    collection = open_collection(path)
+    if find_cifar(collection):
+        return file_splits(path)
+    files = _images(collection)
+    root = _root(collection, files)
+    found: dict[str, list[str]] = {}
+    for file in files:
+        first = file.relative_to(root).parts[0].lower()
+        found.setdefault(_SPLITS.get(first, "train"), []).append(str(file))
+    if "train" not in found:
+        raise UserError(f"{path}: contains no images to train on, only {' and '.join(found)}")
+    return {
+        split: FileSource(collection, chosen, [UNLABELLED] * len(chosen), (UNLABELLED,))
+        for split, chosen in found.items()
+    }
 
 
 def file_splits(path: Path) -> dict[str, ImageSource]:
@@ -101,7 +124,7 @@ def unlabelled_source(path: Path) -> FileSource:
     """All images of a folder or an archive, of whatever class."""
     collection = open_collection(path)
     files = [str(image) for image in _images(collection)]
-    return FileSource(collection, files, ["image"] * len(files), ("image",))
+    return FileSource(collection, files, [UNLABELLED] * len(files), (UNLABELLED,))
 
 
 def collection_splits(collection: Collection) -> dict[str, ImageSource]:

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from landmark.core.errors import DamagedError
 from landmark.core.storage import read_signed_as, signed, write_durably
-from landmark.data.images.decoding import Fit, Fitting, Interpolation, Pixels
+from landmark.data.images.decoding import Fit, Fitting, Interpolation, Pixels, Size
 
 FILE = "classes.json"
 _REMEDY = "put the run's own back"
@@ -28,7 +28,7 @@ class _Written:
 
     names: tuple[str, ...]
     channels: Literal[1, 3]
-    size: PositiveInt | None
+    size: PositiveInt | tuple[PositiveInt, PositiveInt] | None
     fit: Fit
     mean: tuple[float, ...]
     deviation: tuple[float, ...]
@@ -42,7 +42,7 @@ class ImageForm:
 
     names: tuple[str, ...]
     channels: int = 3
-    size: int | None = None
+    size: Size | None = None
     fit: Fit = "crop"
     mean: tuple[float, ...] = (0.485, 0.456, 0.406)
     std: tuple[float, ...] = (0.229, 0.224, 0.225)

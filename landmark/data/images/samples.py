@@ -85,7 +85,7 @@ class ImageSamples:
         return [order[batch] for batch in plan]
 
     def collate(self, epoch: int, samples: Sequence[int]) -> ImageBatch:
-        chosen, pixels = self._read(np.asarray(samples, np.int64))
+        chosen, pixels = self.read(np.asarray(samples, np.int64))
         if self.augment is None:
             cropped = np.stack([center_crop(image, self.image_size) for image in pixels])
             images = self.form.normalise(as_tensor(cropped))
@@ -117,7 +117,7 @@ class ImageSamples:
         assert self.augment
         draws = Draws(self.seed, epoch, samples)
         partners = self._partners(draws)
-        found, pixels = self._read(partners, instead=samples)
+        found, pixels = self.read(partners, instead=samples)
         others = self._varied(pixels, Draws(self.seed, epoch + _APART, samples))
         mixed, shares = self._mix(images, others, draws)
         return ImageBatch(
@@ -168,7 +168,7 @@ class ImageSamples:
     def _labels(self, samples: NDArray[np.int64]) -> Tensor:
         return torch.from_numpy(self.images.labels[samples % len(self.images)])
 
-    def _read(
+    def read(
         self, samples: NDArray[np.int64], instead: NDArray[np.int64] | None = None
     ) -> tuple[NDArray[np.int64], list[Pixels]]:
         """The images that can be read; of the others, those to take `instead`."""

@@ -37,6 +37,7 @@ class PointComparison:
             "covered": float(self.coverage.covered),
             "good": self.coverage.good,
             "reverse_kl": self.coverage.reverse_kl,
+            "mode_divergence": self.coverage.mode_divergence,
         }
         return found if self.divergence is None else {"divergence": self.divergence, **found}
 

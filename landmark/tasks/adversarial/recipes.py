@@ -2,12 +2,14 @@
 
 from landmark.data.points import GaussianConfig, GridConfig, RingConfig
 from landmark.engine.settings import TrainerConfig
+from landmark.models.adversarial.maxout import MaxoutGanConfig
 from landmark.models.adversarial.perceptron import LinearGeneratorConfig, PerceptronGanConfig
+from landmark.models.adversarial.players import Players
 from landmark.objectives.adversarial import AdversarialConfig
 from landmark.optim.optimizer import OptimizerConfig
 from landmark.optim.schedule import ScheduleConfig
 from landmark.tasks.adversarial.run import AdversarialRun
-from landmark.tasks.catalog import System, add_system, recipe
+from landmark.tasks.catalog import Network, System, add_system, recipe
 
 add_system(
     System(
@@ -15,6 +17,16 @@ add_system(
         "Goodfellow et al., Generative Adversarial Nets, arXiv 1406.2661",
         2014,
         "generation",
+        (
+            Network(
+                "gan-2014",
+                Players,
+                MaxoutGanConfig(),
+                Players.judge_one,
+                3_735_425,
+                note="for MNIST; generator 2,503,984, discriminator 1,231,441",
+            ),
+        ),
         what="a generator trained against a discriminator",
     )
 )
@@ -64,21 +76,37 @@ def gan_line() -> AdversarialRun:
     )
 
 
-def _modes(data: RingConfig | GridConfig) -> AdversarialRun:
+def _modes(
+    data: RingConfig | GridConfig, r1: float, num_layers: int, max_steps: int, square_decay: float
+) -> AdversarialRun:
+    """The R1 penalty finds the modes; depth and a long training leave few samples between them."""
     return AdversarialRun(
         data=data,
-        model=PerceptronGanConfig(hidden_size=128, num_layers=3),
-        optimizer=_adam(),
-        schedule=ScheduleConfig(name="cosine", rate=1e-3, warmup_steps=0),
-        trainer=_trainer(8000, "reverse_kl", 0.995),
+        model=PerceptronGanConfig(hidden_size=128, num_layers=num_layers),
+        objective=AdversarialConfig(r1=r1),
+        optimizer=OptimizerConfig(betas=(0.5, square_decay), epsilon=1e-8),
+        schedule=ScheduleConfig(name="cosine", rate=3e-3, warmup_steps=0),
+        trainer=_trainer(max_steps, "mode_divergence", 0.995),
     )
 
 
-@recipe("gan-ring", system="gan", summary="8 Gaussians on a ring: does the GAN find all modes?")
+@recipe(
+    "gan-ring",
+    system="gan",
+    summary="8 Gaussians on a ring: does the GAN find all modes?",
+    minutes=1.8,
+)
 def gan_ring() -> AdversarialRun:
-    return _modes(RingConfig(noise_size=2))
+    ring = RingConfig(noise_size=2, prior="uniform")
+    return _modes(ring, r1=0.005, num_layers=5, max_steps=12_000, square_decay=0.99)
 
 
-@recipe("gan-grid", system="gan", summary="25 Gaussians on a grid: does the GAN find all modes?")
+@recipe(
+    "gan-grid",
+    system="gan",
+    summary="25 Gaussians on a grid: does the GAN find all modes?",
+    minutes=2.5,
+)
 def gan_grid() -> AdversarialRun:
-    return _modes(GridConfig(noise_size=2))
+    grid = GridConfig(noise_size=2, prior="uniform")
+    return _modes(grid, r1=0.1, num_layers=4, max_steps=20_000, square_decay=0.999)

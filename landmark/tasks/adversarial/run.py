@@ -62,6 +62,10 @@ class AdversarialRun(RunConfig):
             raise ValueError(
                 f"data.batch_size: must be divisible by objective.pack, {self.objective.pack}"
             )
+        if self.objective.augment:
+            raise ValueError(
+                "objective.augment: changes images, and these are points: leave it out"
+            )
         if self.objective.unrolled_steps and self.trainer.accumulate > 1:
             raise ValueError("objective.unrolled_steps: leave out trainer.accumulate")
         return self

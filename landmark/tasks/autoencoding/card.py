@@ -39,7 +39,7 @@ CARD = Card(
                 Product(
                     "output",
                     "Write the images as a grid to this .png file.",
-                    f"{_HERE}.verbs:write_grid",
+                    "landmark.tasks.image_records:write_grid",
                     suffixes=(".png",),
                     replaces_output=True,
                 ),

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from landmark.core.errors import UserError
+from landmark.data.images.montage import write_rows
 from landmark.data.images.store import Images
 from landmark.metrics.understanding import IntervalScore
 from landmark.tasks.autoencoding.options import EvaluateOptions
-from landmark.tasks.autoencoding.picture import write_rows
 from landmark.tasks.autoencoding.pipeline import AutoencodingPipeline, Bound
 from landmark.tasks.card import Report, Result
 

@@ -1,52 +1,26 @@
 """What `landmark sample` and `reconstruct` do with an autoencoder."""
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from landmark.data.images.decoding import Pixels
+from landmark.data.images.montage import as_characters, write_rows
 from landmark.tasks.autoencoding.options import SampleOptions
-from landmark.tasks.autoencoding.picture import as_characters, write_rows
 from landmark.tasks.autoencoding.pipeline import AutoencodingPipeline
 from landmark.tasks.card import Item, NoOptions, Record, Report, Result, answer
+from landmark.tasks.image_records import MadeImage
 
 Blocks = Iterable[Sequence[Item]]
 
 
-@dataclass(frozen=True, eq=False)
-class ImageSample(Result):
-    """An image that was drawn."""
-
-    number: int
-    pixels: Pixels
-
-    def json(self) -> dict[str, Any]:
-        return {"sample": self.number, "pixels": self.pixels.tolist()}
-
-    def lines(self) -> list[str]:
-        return [*as_characters(self.pixels), ""]
-
-
 def sample(
     pipeline: AutoencodingPipeline, blocks: Blocks, options: SampleOptions, report: Report
-) -> Iterator[ImageSample]:
+) -> Iterator[MadeImage]:
     """Images of codes drawn from the prior."""
     for number, pixels in enumerate(pipeline.sample(options.count, options.seed), 1):
-        yield ImageSample(number, pixels)
-
-
-def write_grid(
-    pipeline: AutoencodingPipeline,
-    records: Sequence[ImageSample],
-    options: SampleOptions,
-    path: Path,
-) -> None:
-    """All samples as one picture, about as high as it is wide."""
-    columns = math.ceil(math.sqrt(len(records)))
-    images = [record.pixels for record in records]
-    write_rows(path, [images[n : n + columns] for n in range(0, len(images), columns)])
+        yield MadeImage(number, pixels)
 
 
 @dataclass(frozen=True, eq=False)

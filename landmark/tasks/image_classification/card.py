@@ -96,7 +96,7 @@ CARD = Card(
                 Product(
                     "output",
                     "Write the vectors to this .npy file, one row each, and the names to a .tsv.",
-                    f"{_HERE}.verbs:write_features",
+                    "landmark.tasks.image_records:write_features",
                     suffixes=(".npy",),
                     replaces_output=True,
                 ),

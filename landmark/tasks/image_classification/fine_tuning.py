@@ -100,7 +100,7 @@ class ImageOrigin:
 
     def _scaled(self, image_size: int) -> int:
         """What images are scaled to: as much around the middle as the old network had."""
-        if self.form.size is None:
+        if not isinstance(self.form.size, int):
             return image_size
         return round(self.form.size * image_size / self.model.image_size)
 

@@ -1,13 +1,9 @@
 """What `landmark classify`, `similar` and `features` do with a run on images."""
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from landmark.core.errors import UserError
 from landmark.data.images.files import list_images
@@ -15,7 +11,7 @@ from landmark.tasks.card import Failure, Item, NoOptions, Record, Report, Result
 from landmark.tasks.image_classification.options import ClassifyOptions, SimilarOptions
 from landmark.tasks.image_classification.pipeline import ClassificationPipeline
 from landmark.tasks.image_classification.similarity import NearestImage, SimilarImages
-from landmark.tasks.vectors import write_vectors
+from landmark.tasks.image_records import Features
 
 Blocks = Iterable[Sequence[Item]]
 
@@ -72,20 +68,6 @@ def similar(
                 yield Similar(item.value, tuple(found))
 
 
-@dataclass(frozen=True)
-class Features(Result):
-    """An image's features."""
-
-    path: Path
-    vector: NDArray[np.float32]
-
-    def json(self) -> dict[str, Any]:
-        return {"image": str(self.path), "vector": self.vector.tolist()}
-
-    def lines(self) -> list[str]:
-        return [json.dumps(self.json(), ensure_ascii=False)]
-
-
 def features(
     pipeline: ClassificationPipeline, blocks: Blocks, options: NoOptions, report: Report
 ) -> Iterator[Record]:
@@ -96,11 +78,3 @@ def features(
                 yield Failure(item, str(found))
             else:
                 yield Features(item.value, found)
-
-
-def write_features(
-    pipeline: ClassificationPipeline, records: Sequence[Features], options: NoOptions, path: Path
-) -> None:
-    """All vectors as one array, and beside it the images' names, a line each."""
-    names = [str(record.path) for record in records]
-    write_vectors(path, [record.vector for record in records], names, len(records[0].vector))

@@ -268,3 +268,22 @@ def test_bicubic_scaling_is_torchvisions():
     found = read_picture(image, Fitting(24, interpolation="bicubic"))
     np.testing.assert_array_equal(found, np.asarray(resize(image, 24, mode)))
     assert not np.array_equal(found, read_picture(image, Fitting(24)))
+
+
+@pytest.mark.parametrize("fit", ["crop", "pad", "squeeze"])
+@pytest.mark.parametrize("shape", [(40, 30), (30, 40), (12, 8), (20, 26)])
+def test_an_image_becomes_exactly_as_high_and_wide_as_asked(fit, shape):
+    random = np.random.default_rng(1)
+    pixels = random.integers(0, 256, (*shape, 3), np.uint8)
+    found = fit_pixels(pixels, Fitting((20, 26), fit))
+    assert found.shape == (20, 26, 3)
+    if shape == (20, 26):
+        assert np.array_equal(found, pixels)
+    if fit == "squeeze":
+        expected = Image.fromarray(pixels).resize((26, 20), Image.Resampling.BILINEAR)
+        assert np.array_equal(found, np.asarray(expected))
+    if fit == "pad":
+        ratio = min(20 / shape[0], 26 / shape[1])
+        inside = round(shape[0] * ratio) * round(shape[1] * ratio)
+        assert (found.any(2)).sum() <= inside
+        assert (found.any(2)).sum() > 0.9 * inside

@@ -12,7 +12,7 @@ from landmark.core.errors import UserError
 from landmark.data.images import archive
 from landmark.data.images.archive import Tar, Zip, open_collection
 from landmark.data.images.decoding import BrokenImageError, Fitting
-from landmark.data.images.files import file_splits, files_digest
+from landmark.data.images.files import file_splits, files_digest, unlabelled_splits
 
 AS_IT_IS = Fitting()
 
@@ -112,6 +112,23 @@ def test_splits_may_be_archives_of_their_names(pets, tmp_path):
     splits = file_splits(both)
     assert seen(splits["train"]) == PETS
     assert seen(splits["test"]) == [("cats", 7)]
+
+
+def test_images_without_classes_lie_anywhere(pets):
+    (pets / "loose.png").write_bytes(picture(7))
+    (source,) = unlabelled_splits(pets).values()
+    assert source.names == ("image",)
+    assert len(source.labels) == 6
+
+
+def test_splits_without_classes_are_folders_of_their_names(tmp_path):
+    for name, shades in {"train": [1, 2], "val": [3], "test/deep": [4]}.items():
+        fill(tmp_path, **{name: shades})
+    found = {split: len(source.labels) for split, source in unlabelled_splits(tmp_path).items()}
+    assert found == {"train": 2, "valid": 1, "test": 1}
+    shutil.copytree(tmp_path / "test", tmp_path / "only" / "test")
+    with pytest.raises(UserError, match="no images to train on, only test"):
+        unlabelled_splits(tmp_path / "only")
 
 
 def test_hidden_files_and_other_files_do_not_matter(pets):

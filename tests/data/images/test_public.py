@@ -152,6 +152,14 @@ def test_what_flowers_home_calls_val_is_the_test(place, monkeypatch):
     }
 
 
+def test_faces_lie_in_a_folder_a_person(place, monkeypatch):
+    folder = place("orl-faces")
+    files = {f"x/data_faces/s{person}/1.pgm": jpeg(9) for person in (1, 2)}
+    packed(folder / "ORL_faces.zip", {**files, "x/pictures/a.jpg": jpeg(1)})
+    known(monkeypatch, "orl-faces", folder)
+    assert public_splits("orl-faces", print)["train"].names == ("s1", "s2")
+
+
 def test_a_changed_file_is_refused_by_its_digest(place, monkeypatch):
     folder = place("mnist")
     for file in IMAGE_SETS["mnist"].files:
@@ -217,3 +225,10 @@ def test_the_flowers_are_what_they_should_be(tmp_path):
     assert len(splits["train"].labels) == 2934
     assert len(splits["test"].labels) == 736
     assert splits["train"].names == ("daisy", "dandelion", "roses", "sunflowers", "tulips")
+
+
+@needs("orl-faces")
+def test_the_faces_are_what_they_should_be():
+    (source,) = public_splits("orl-faces", print).values()
+    assert np.bincount(source.labels).tolist() == [10] * 40
+    assert source.pixels(0, Fitting(channels=1)).shape == (112, 92, 1)

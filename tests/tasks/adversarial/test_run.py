@@ -1,7 +1,10 @@
+import pytest
 import torch
 
 import landmark
+from landmark.core.errors import UserError
 from landmark.data.loader import Place
+from landmark.data.points import MixtureConfig, SpiralConfig
 from landmark.tasks.adversarial.run import assemble
 from landmark.tasks.training import identity, resolve
 
@@ -27,6 +30,16 @@ def test_validation_draws_other_points_than_training(tmp_path):
 def test_identity_follows_the_distribution():
     base = identity(resolve("gan-gaussian"))
     assert identity(resolve("gan-gaussian", ["data.mean=5"])) != base
+
+
+def test_another_distribution_replaces_the_recipes():
+    assert resolve("gan-ring", ["data.distribution=spiral"]).data == SpiralConfig(
+        noise_size=2, prior="uniform"
+    )
+    mixture = ["data.means=[-4, 0, 1]", "data.distribution=mixture"]
+    assert resolve("gan-gaussian", mixture).data == MixtureConfig(means=(-4, 0, 1))
+    with pytest.raises(UserError, match=r"override 'data.modes=3': unknown key 'data.modes'"):
+        resolve("gan-ring", ["data.distribution=spiral", "data.modes=3"])
 
 
 def test_a_short_game_leaves_a_finished_run_and_both_losses(tmp_path):
