@@ -72,7 +72,7 @@ def train_undisturbed(folder: Path) -> Trial:
 
 def train_half(folder: Path, whole: Trial) -> Trial:
     """A run killed while it wrote its last checkpoint: in what is left to do, everything occurs."""
-    trial, place = Trial.create(folder), find(whole.operations, "write", ".step-000006.partial")
+    trial, place = whole.anew(folder), find(whole.operations, "write", ".step-000006.partial")
     life = trial.live(fault=Fault(Action.KILL_AMID, place.number))
     assert life.was_killed, life.said
     return trial
@@ -159,7 +159,8 @@ def kill_at_random(folder: Path, whole: Trial, count: int, seed: int) -> Figures
     seconds = [_seconds(folder / "timing", whole, words) for words in ([], ["--resume"])]
     number = 0
     while figures.kills.total() < count:
-        trial, number, kills = Trial.create(folder / f"random-{number}"), number + 1, 0
+        trial = whole.anew(folder / f"random-{number}")
+        number, kills = number + 1, 0
         while figures.kills.total() < count and kills < CHAIN:
             before = len(trial.diary)
             life = trial.begin(*["--resume"] * bool(kills))
@@ -178,7 +179,7 @@ def _seconds(folder: Path, whole: Trial, words: Sequence[str]) -> float:
     """How long a training takes here from the beginning, or from its middle on; the best of two."""
     measured = []
     for _ in range(2):
-        trial = train_half(folder, whole) if words else Trial.create(folder)
+        trial = train_half(folder, whole) if words else whole.anew(folder)
         began = time.monotonic()
         trial.live(*words).check()
         measured.append(time.monotonic() - began)

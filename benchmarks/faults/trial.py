@@ -74,6 +74,10 @@ class Trial:
             more = tuple(word for word in more if word != "--resume")
         return ["train", self.recipe, *self.settings, "--run", str(self.run.folder), *more]
 
+    def anew(self, folder: Path) -> "Trial":
+        """The same training, not begun, elsewhere."""
+        return Trial.create(folder, self.recipe, self.settings)
+
     def live(self, *words: str, fault: Fault = NO_FAULT, file_bytes: int | None = None) -> "Life":
         """A training of this run to its end, whatever that is."""
         life = self.begin(*words, fault=fault, file_bytes=file_bytes)

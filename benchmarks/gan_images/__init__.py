@@ -1,0 +1,1 @@
+"""Measurements of GANs of images."""
