@@ -57,7 +57,18 @@ FLAT = [Sample(step, 350.0, 200.0, 15, 3, 0, 1.0) for step in range(100, 1100, 1
 def test_what_is_flat_passes_and_what_happens_before_it_settles_does_not_count() -> None:
     assert judge(FLAT, 300) == []
     assert judge([replace(FLAT[0], megabytes=100.0, descriptors=9), *FLAT[1:]], 300) == []
-    assert judge([*FLAT[:-1], replace(FLAT[-1], megabytes=350 + BOUND / 2)], 300) == []
+    assert judge([*FLAT[:-4], *(replace(x, megabytes=350 + BOUND / 2) for x in FLAT[-4:])], 300) == []
+
+
+def test_memory_that_goes_up_and_down_is_flat() -> None:
+    held = [350.0 + 2 * BOUND * (number % 3) for number in range(len(FLAT))]
+    assert judge([replace(x, megabytes=y) for x, y in zip(FLAT, held, strict=True)], 300) == []
+
+
+def test_memory_that_goes_up_and_down_and_grows_is_named() -> None:
+    held = [350.0 + BOUND * (number % 3) + number * BOUND / 2 for number in range(len(FLAT))]
+    samples = [replace(x, megabytes=y) for x, y in zip(FLAT, held, strict=True)]
+    assert judge(samples, 300)[0].startswith("megabytes grew")
 
 
 @pytest.mark.parametrize(
@@ -70,5 +81,6 @@ def test_what_is_flat_passes_and_what_happens_before_it_settles_does_not_count()
     ],
 )
 def test_what_grows_is_named(change: dict[str, float], what: str) -> None:
-    (fault,) = judge([*FLAT[:-1], replace(FLAT[-1], **change)], 300)
+    changed = [replace(sample, **change) for sample in FLAT[-4:]]
+    (fault,) = judge([*FLAT[:-4], *changed], 300)
     assert fault.startswith(what)
