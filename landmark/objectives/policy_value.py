@@ -26,7 +26,7 @@ _POINTS = 10.0
 
 
 @settings
-class JudgementConfig:
+class PolicyValueConfig:
     """How much each judgement counts in the loss."""
 
     value: Weight = 1.0
@@ -37,12 +37,12 @@ class JudgementConfig:
     """Weight of the score's Huber loss, in points."""
 
 
-class JudgementObjective(Objective):
+class PolicyValueObjective(Objective):
     """One player, one turn a batch; losses are summed over positions, over the heads there are."""
 
     unit = "positions"
 
-    def __init__(self, model: nn.Module, config: JudgementConfig) -> None:
+    def __init__(self, model: nn.Module, config: PolicyValueConfig) -> None:
         self.model, self.config = model, config
         self.players = {"model": model}
 
