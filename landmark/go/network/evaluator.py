@@ -2,13 +2,13 @@
 
 import copy
 import hashlib
-from importlib import import_module
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from torch import nn
 
 from landmark.core.errors import UserError
+from landmark.go.features.feature_set import feature_set
 from landmark.go.network.engine import EngineName, Outputs, open_engine
 from landmark.go.network.symmetry import (
     by_point,
@@ -132,5 +132,4 @@ def named_features(features: str | Features) -> Features:
     """A feature set by name."""
     if not isinstance(features, str):
         return features
-    found: Features = import_module("landmark.go.features").feature_set(features)
-    return found
+    return feature_set(features)
