@@ -21,8 +21,7 @@ from landmark.go.rules.position import Position
 from landmark.models.go.build import build_network
 from landmark.objectives.policy_value import PolicyValueObjective
 from landmark.tasks.card import OpenOptions, Report
-from landmark.tasks.go.games import open_positions
-from landmark.tasks.go.run import GoRun
+from landmark.tasks.go.run import GoRun, labelled_positions
 from landmark.tasks.go.samples import PositionSamples
 from landmark.tasks.training import check_assets
 
@@ -87,7 +86,7 @@ class GoPipeline:
 
     def measure(self, split: str, batch_size: int = 512) -> tuple[int, Mapping[str, float]]:
         """The number of positions of a split of the run's games, and what is measured on them."""
-        positions = open_positions(self.config.data, self.run.folder, split)
+        positions = labelled_positions(self.config, self.run.folder, split)
         features = feature_set(self.config.model.features)
         loader = Loader(PositionSamples(positions, features, batch_size, trains=False))
         objective = PolicyValueObjective(self.model, self.config.objective)

@@ -26,10 +26,17 @@ from landmark.models.go.residual import GoResNetConfig
 from landmark.objectives.policy_value import PolicyValueConfig, PolicyValueObjective
 from landmark.tasks.assembly import optimizers_for
 from landmark.tasks.fine_tuning import Origin, load_initial
-from landmark.tasks.go.games import GAMES, GoDataConfig, games_digest, open_positions, prepare_games
+from landmark.tasks.go.games import (
+    GAMES,
+    GoDataConfig,
+    choose_positions,
+    games_digest,
+    open_games,
+    prepare_games,
+)
 from landmark.tasks.go.policy_games import PolicyPlayer, play_games
 from landmark.tasks.go.reinforcement import GameSeeds, ReinforceConfig, ReinforceObjective
-from landmark.tasks.go.samples import GoBatchConfig, PositionSamples
+from landmark.tasks.go.samples import GoBatchConfig, LabelledPositions, PositionSamples
 from landmark.tasks.task import Assembly, RunConfig, Task
 
 
@@ -144,7 +151,7 @@ def _loader(config: GoRun, folder: Path, split: str) -> Loader:
     """Positions of a split, in the network's planes."""
     trains = split == "train"
     samples = PositionSamples(
-        open_positions(config.data, folder, split),
+        labelled_positions(config, folder, split),
         feature_set(config.model.features),
         config.batches.size,
         config.seed,
@@ -152,6 +159,13 @@ def _loader(config: GoRun, folder: Path, split: str) -> Loader:
     )
     accumulate = config.trainer.accumulate if trains else 1
     return Loader(samples, accumulate=accumulate, workers=config.batches.workers, **_ranks())
+
+
+def labelled_positions(config: GoRun, folder: Path, split: str) -> LabelledPositions:
+    """The positions of a split of the run's games."""
+    positions = open_games(folder)
+    chosen = choose_positions(config.data, positions, split, config.seed)
+    return LabelledPositions(positions.records[chosen], positions.size, config.data.komi)
 
 
 class BeginningEvaluator:

@@ -31,8 +31,8 @@ class GoBatchConfig:
 
 
 @dataclass(frozen=True)
-class Positions:
-    """Packed positions of one board size."""
+class LabelledPositions:
+    """Packed positions of one board size, with what is learnt of them."""
 
     records: np.ndarray
     size: int
@@ -118,7 +118,7 @@ class PositionSamples:
 
     def __init__(
         self,
-        positions: Positions,
+        positions: LabelledPositions,
         features: FeatureSet,
         batch_size: int,
         seed: int = 1,
