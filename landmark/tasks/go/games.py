@@ -18,7 +18,7 @@ from landmark.go.positions.packing import pack_games
 from landmark.go.positions.store import Positions, open_positions
 from landmark.go.record.expert import expert_games, expert_source
 from landmark.go.record.game import GameRecord
-from landmark.go.record.reader import game_files, read_games
+from landmark.go.record.reader import files_below, read_games
 
 GAMES = "games"
 """The folder of a run with the positions."""
@@ -45,7 +45,7 @@ class GoDataConfig:
 def games_digest(config: GoDataConfig) -> str:
     """Of the games' files, and what is taken of them."""
     digest = hashlib.sha256(expert_source().encode() if not config.games else b"")
-    for path in game_files(config.games):
+    for path in files_below(list(config.games)):
         digest.update(path.read_bytes())
     facts = (config.size, config.komi, config.one_per_game, config.limit)
     digest.update(json.dumps(facts).encode())

@@ -13,15 +13,13 @@ from landmark.core.configuration import settings
 class GoDataOptions:
     """Your own games to learn from."""
 
-    data: tuple[Path, ...] = ()
-    """Your games: SGF files, or folders of them. Repeatable."""
+    data: Path | None = None
+    """Your games: an SGF file, or a folder of them."""
     strict: bool = False
     """Stop at the first game that cannot be used."""
 
     def overrides(self) -> dict[str, Any]:
-        given: dict[str, Any] = (
-            {"data.games": [str(path) for path in self.data]} if self.data else {}
-        )
+        given: dict[str, Any] = {"data.games": [str(self.data)]} if self.data else {}
         return given | ({"data.strict": True} if self.strict else {})
 
 

@@ -20,7 +20,7 @@ from landmark.engine.source import Source
 from landmark.engine.trainer import Report
 from landmark.go.features.feature_set import feature_set
 from landmark.models.go.alphago import AlphagoPolicyConfig, AlphagoValueConfig
-from landmark.models.go.build import AnyGoConfig, build_network
+from landmark.models.go.build import build_network
 from landmark.models.go.network import GoNetwork
 from landmark.models.go.residual import GoResNetConfig
 from landmark.objectives.policy_value import PolicyValueConfig, PolicyValueObjective
