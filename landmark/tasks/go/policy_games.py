@@ -97,7 +97,8 @@ def _gather(
     kept: Sequence[tuple[Tensor, Tensor, np.ndarray, np.ndarray]], results: np.ndarray
 ) -> PlayedMoves:
     """All moves in which there was a choice, with what became of their games."""
-    planes, allowed = (torch.cat([each[k] for each in kept]) for k in (0, 1))
+    planes = torch.cat([each[0] for each in kept])
+    allowed = torch.cat([each[1] for each in kept])
     moves = torch.from_numpy(np.concatenate([each[2] for each in kept])).to(planes.device)
     games = np.concatenate([each[3] for each in kept])
     won = torch.from_numpy(2 * results[games] - 1).to(planes)

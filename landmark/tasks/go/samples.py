@@ -14,9 +14,8 @@ from landmark.core.runtime import derive_seed
 from landmark.data.batch import GoBatch
 from landmark.data.ordering import Plan, even_batches
 from landmark.go.features.feature_set import FeatureSet
-from landmark.go.network.symmetry import symmetry_table, turn
-from landmark.go.positions.packed import OWNERSHIP_KNOWN, UNCOUNTED, states_of
-from landmark.go.rules.geometry import BLACK, WHITE, points_of
+from landmark.go.positions.packed import states_of
+from landmark.go.positions.targets import targets_of, turned_planes
 from landmark.go.rules.symmetry import NUM_SYMMETRIES
 
 
@@ -45,72 +44,31 @@ class LabelledPositions:
 
     def batch(self, chosen: np.ndarray, features: FeatureSet, symmetries: np.ndarray) -> GoBatch:
         """These positions as planes and targets, each seen in its symmetry (0 to 7)."""
-        records = self.records[chosen]
-        states = states_of(records, self.size)
-        is_black = records["to_move"] == BLACK
-        owners = self._owners(records) * np.where(is_black, 1, -1)[:, None]
-        scores = np.where(is_black, 1, -1) * _points(records)
-        winner = np.where(is_black, records["winner"], _other(records["winner"]))
-        planes = features.planes(states, self.size, self.komi)
-        policy = self._policy(chosen, records)
-        by_point = np.stack([policy[:, :-1], owners.astype(np.float32)], 1)
-        table = symmetry_table(self.size)
-        planes = turn(planes.reshape(*planes.shape[:2], -1), table, symmetries)
-        moves, owned = turn(by_point, table, symmetries).swapaxes(0, 1)
+        records, size = self.records[chosen], self.size
+        planes = features.planes(states_of(records, size), size, self.komi)
+        targets = targets_of(records, size).turned(symmetries)
+        unknown = np.isnan(targets.margins)  # who won is all that is known of the score
+        scores = np.where(unknown, targets.outcomes, targets.margins)
         return GoBatch(
-            planes=torch.from_numpy(planes.reshape(*planes.shape[:2], self.size, self.size)),
-            policy=torch.from_numpy(np.concatenate([moves, policy[:, -1:]], 1)),
-            results=torch.from_numpy(_RESULTS[winner]),
+            planes=torch.from_numpy(turned_planes(planes, symmetries)),
+            policy=torch.from_numpy(self._policy(chosen, targets.moves, symmetries)),
+            results=torch.from_numpy((targets.outcomes + 1) / 2),
             scores=torch.from_numpy(scores.astype(np.float32)),
-            owners=torch.from_numpy(np.ascontiguousarray(owned)),
-            owners_known=torch.from_numpy(
-                ((records["flags"] & OWNERSHIP_KNOWN) != 0).astype(np.float32)
-            ),
+            owners=torch.from_numpy(targets.ownership.reshape(len(chosen), -1)),
+            owners_known=torch.from_numpy(targets.ownership_known.astype(np.float32)),
         )
 
-    def _policy(self, chosen: np.ndarray, records: np.ndarray) -> np.ndarray:
-        """(B, A + 1)"""
-        if self.policies is not None:
-            return self.policies[chosen].astype(np.float32)
-        policy = np.zeros((len(records), self.size * self.size + 1), np.float32)
-        policy[np.arange(len(records)), _numbers(self.size)[records["move"]]] = 1
-        return policy
-
-    def _owners(self, records: np.ndarray) -> np.ndarray:
-        """1 where Black owns a point at the end, -1 where White does. (B, A)"""
+    def _policy(self, chosen: np.ndarray, moves: np.ndarray, symmetries: np.ndarray) -> np.ndarray:
+        """(B, A + 1), turned"""
         count = self.size * self.size
-
-        def bits(name: str) -> np.ndarray:
-            found: np.ndarray = np.unpackbits(records[name], axis=1, bitorder="little")[:, :count]
-            return found
-
-        return bits("black_owned").astype(np.int8) - bits("white_owned").astype(np.int8)
-
-
-_RESULTS = np.array([0.5, 1.0, 0.0], np.float32)
-"""By winner, from Black's view: a draw, Black, White."""
-
-
-def _other(winner: np.ndarray) -> np.ndarray:
-    """The winner with the colours exchanged."""
-    found: np.ndarray = np.array([0, WHITE, BLACK], np.uint8)[winner]
-    return found
-
-
-def _points(records: np.ndarray) -> np.ndarray:
-    """The score for Black; of games that are not counted, as much as tells who won."""
-    known = records["result"] != UNCOUNTED
-    won = np.array([0.0, 1.0, -1.0])[records["winner"]]
-    found: np.ndarray = np.where(known, records["result"] / 2, won)
-    return found
-
-
-def _numbers(size: int) -> np.ndarray:
-    """By point: its number in the policy; a pass is last."""
-    points = points_of(size)
-    numbers = np.full(max(points) + 1, len(points), np.int64)
-    numbers[points] = range(len(points))
-    return numbers
+        if self.policies is None:
+            policy = np.zeros((len(chosen), count + 1), np.float32)
+            policy[np.arange(len(chosen)), moves] = 1
+            return policy
+        policy = self.policies[chosen].astype(np.float32)
+        points = policy[:, :-1].reshape(-1, 1, self.size, self.size)
+        turned = turned_planes(points, symmetries).reshape(len(chosen), count)
+        return np.concatenate([turned, policy[:, -1:]], 1)
 
 
 class PositionSamples:
