@@ -1,14 +1,11 @@
 """Two engines that run a Go network on one core: ONNX Runtime and PyTorch, planes to outputs.
 
-A network is a module whose forward takes planes (B, C, N, N) and returns `policy` (B, N * N + 1)
-logits, the pass last; `value` (B,), the logit that the colour to move wins; `ownership` (B, N * N)
-from -1 to 1, the mover's view, and `score` (B,), the mover's points, which may be None. Batch
-norms are folded into the convolutions before them. ONNX Runtime is as fast for one position as for
-many; PyTorch has to have many. Both give the same to 1e-4.
+Batch norms are folded into the convolutions before them. ONNX Runtime is as fast for one position
+as for many; PyTorch has to have many. Both give the same to 1e-4.
 """
 
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,6 +18,7 @@ from torch import Tensor, nn
 from landmark.interop.library import library
 from landmark.interop.onnx import save_graph
 from landmark.layers.image.folding import fold
+from landmark.models.go.network import GoNetwork
 
 EngineName = Literal["auto", "onnx", "torch"]
 _PLANES = "planes"
@@ -28,16 +26,12 @@ _BATCH = {0: "batch"}
 
 
 class Outputs(NamedTuple):
-    """What a network says of a batch of B positions on a board of A points."""
+    """A GoOutput as arrays."""
 
-    policy: np.ndarray
-    """(B, A + 1) logits, the pass last."""
-    value: np.ndarray
-    """(B,) logits that the colour to move wins."""
-    ownership: np.ndarray | None
-    """(B, A) from -1 to 1, 1 for the colour to move."""
-    score: np.ndarray | None
-    """(B,) points for the colour to move."""
+    policy: np.ndarray | None = None
+    value: np.ndarray | None = None
+    ownership: np.ndarray | None = None
+    score: np.ndarray | None = None
 
 
 class Engine(Protocol):
@@ -49,7 +43,7 @@ class Engine(Protocol):
 class TorchEngine:
     """The network in PyTorch, channels last, on one thread."""
 
-    def __init__(self, module: nn.Module) -> None:
+    def __init__(self, module: GoNetwork) -> None:
         folded = fold(module).requires_grad_(False).to("cpu", torch.float32)
         self._module: Any = folded.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
@@ -57,13 +51,13 @@ class TorchEngine:
         given = torch.from_numpy(planes).contiguous(memory_format=torch.channels_last)
         with torch.inference_mode(), _one_thread():
             found = self._module(given)
-        return _outputs({name: _array(getattr(found, name)) for name in Outputs._fields})
+        return Outputs(*(None if one is None else one.numpy() for one in found))
 
 
 class OnnxEngine:
     """The network as a graph for ONNX Runtime, on one thread that does not spin."""
 
-    def __init__(self, module: nn.Module, channels: int, size: int) -> None:
+    def __init__(self, module: GoNetwork, channels: int, size: int) -> None:
         runtime = library("onnxruntime")
         graph = _Graph(fold(module).to("cpu", torch.float32)).eval()
         example = torch.zeros(2, channels, size, size)
@@ -85,7 +79,7 @@ class OnnxEngine:
 
     def __call__(self, planes: np.ndarray) -> Outputs:
         found = self._session.run(self._names, {_PLANES: planes})
-        return _outputs(dict(zip(self._names, found, strict=True)))
+        return Outputs(**dict(zip(self._names, found, strict=True)))
 
 
 class _Graph(nn.Module):
@@ -93,7 +87,7 @@ class _Graph(nn.Module):
 
     names: list[str]
 
-    def __init__(self, module: nn.Module) -> None:
+    def __init__(self, module: GoNetwork) -> None:
         super().__init__()
         self.module = module
 
@@ -102,20 +96,12 @@ class _Graph(nn.Module):
         return tuple(getattr(found, name) for name in self.names)
 
 
-def open_engine(module: nn.Module, channels: int, size: int, engine: EngineName = "auto") -> Engine:
+def open_engine(module: GoNetwork, channels: int, size: int, engine: EngineName = "auto") -> Engine:
     """An engine by name; auto: ONNX Runtime where it is installed."""
     if engine == "auto":
         has_runtime = find_spec("onnxruntime") and find_spec("onnx")
         engine = "onnx" if has_runtime else "torch"
     return TorchEngine(module) if engine == "torch" else OnnxEngine(module, channels, size)
-
-
-def _outputs(found: Mapping[str, Any]) -> Outputs:
-    return Outputs(found["policy"], found["value"], found.get("ownership"), found.get("score"))
-
-
-def _array(tensor: Tensor | None) -> np.ndarray | None:
-    return None if tensor is None else tensor.numpy()
 
 
 @contextmanager

@@ -1,15 +1,14 @@
-"""A network as the evaluator of a search."""
+"""Networks as the evaluator of a search."""
 
 import copy
 import hashlib
-from importlib import import_module
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
-from torch import nn
 
 from landmark.core.errors import UserError
-from landmark.go.network.engine import EngineName, Outputs, open_engine
+from landmark.go.features.feature_set import FeatureSet, feature_set
+from landmark.go.network.engine import Engine, EngineName, Outputs, open_engine
 from landmark.go.network.symmetry import (
     by_point,
     priors_of,
@@ -20,38 +19,30 @@ from landmark.go.network.symmetry import (
 from landmark.go.rules.geometry import points_of
 from landmark.go.rules.symmetry import NUM_SYMMETRIES
 from landmark.go.search.evaluator import Evaluation
+from landmark.models.go.network import GoNetwork
 
 
-class Features(Protocol):
-    """What a network sees of positions."""
+class TrainedNetwork(NamedTuple):
+    """A network, and what it was trained for."""
 
-    channels: int
-
-    def planes(self, states: np.ndarray, size: int, komi: float) -> np.ndarray:
-        """(B, channels, size, size) of single precision, from the view of the colour to move."""
-        ...
-
-
-class GoNetwork(NamedTuple):
-    """A trained network, and what it was trained for."""
-
-    module: nn.Module
-    """From planes to the outputs that engine.py describes."""
-    features: str | Features
+    module: GoNetwork
+    features: str
+    """The name of its feature set."""
     size: int
     komi: float = 7.0
 
 
 class NetworkEvaluator:
-    """Judges positions of one board size by a network.
+    """Judges positions of one board size by a network, or by one for moves and one for results.
 
     Every position is turned by a symmetry that its stones and the seed decide; a search's root is
-    judged in all eight, and the mean counts.
+    judged in all eight, and the mean counts. A network without a value says 0.5.
     """
 
     def __init__(
         self,
-        network: GoNetwork,
+        network: TrainedNetwork,
+        value_network: TrainedNetwork | None = None,
         *,
         engine: EngineName = "auto",
         batch_size: int = 8,
@@ -59,11 +50,16 @@ class NetworkEvaluator:
         random_symmetry: bool = True,
         seed: int = 1,
     ) -> None:
-        self.network, self.size, self.komi = network, network.size, network.komi
-        self.features = named_features(network.features)
-        self.engine = open_engine(network.module, self.features.channels, self.size, engine)
+        self.size, self.komi = network.size, network.komi
         self.batch_size, self.temperature, self.seed = batch_size, temperature, seed
         self.random_symmetry = random_symmetry
+        self._first = _Judge(network, engine)
+        self._second = None if value_network is None else _Judge(value_network, engine)
+        if value_network is not None and value_network.size != self.size:
+            raise UserError("the networks for moves and for results play on boards of two sizes")
+        if self._first.outputs.policy is None:
+            raise UserError("a network that knows no moves cannot lead a search: give it as value")
+        self.has_value = (self._second or self._first).outputs.value is not None
         self._points = np.array(points_of(self.size))
         self._table = symmetry_table(self.size)
 
@@ -77,33 +73,32 @@ class NetworkEvaluator:
         """Judge positions by the mean over their eight symmetries."""
         symmetries = np.tile(np.arange(NUM_SYMMETRIES), len(states))
         judged = self._judge(np.repeat(states, NUM_SYMMETRIES), symmetries)
-        means = (
-            None if one is None else one.reshape(len(states), NUM_SYMMETRIES, -1).mean(1)
-            for one in judged
+
+        def mean(values: np.ndarray) -> np.ndarray:
+            return values.reshape(len(states), NUM_SYMMETRIES, *values.shape[1:]).mean(1)
+
+        return Evaluation(
+            mean(judged.priors),
+            mean(judged.values),
+            None if judged.ownership is None else mean(judged.ownership),
+            None if judged.scores is None else mean(judged.scores),
         )
-        priors, values, ownership, scores = means
-        assert priors is not None
-        assert values is not None
-        return Evaluation(priors, values[:, 0], ownership, None if scores is None else scores[:, 0])
 
     def for_thread(self, number: int) -> "NetworkEvaluator":
-        """The same network with other symmetries, for a thread beside this one; 0: as it is."""
+        """The same networks with other symmetries, for a thread beside this one; 0: as it is."""
         if number == 0:
             return self
         other = copy.copy(self)
-        other.features = named_features(self.network.features)
         other.seed = self.seed + number
         return other
 
     def fingerprint(self) -> str:
         """A digest of weights and conditions: equal ones judge alike."""
-        digest = hashlib.sha256(repr((self.size, self.komi, self.temperature)).encode())
-        features = self.network.features
-        name = features if isinstance(features, str) else type(features).__qualname__
-        digest.update(name.encode())
-        for name, tensor in sorted(self.network.module.state_dict().items()):
-            digest.update(name.encode())
-            digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
+        conditions = (self.temperature, self.random_symmetry, self.seed)
+        digest = hashlib.sha256(repr(conditions).encode())
+        for judge in (self._first, self._second):
+            if judge is not None:
+                digest.update(judge.fingerprint())
         return digest.hexdigest()
 
     def _judge(self, states: np.ndarray, symmetries: np.ndarray) -> Evaluation:
@@ -111,26 +106,45 @@ class NetworkEvaluator:
             raise UserError(
                 f"the network plays on {self.size}x{self.size} boards, not on {played}x{played}"
             )
-        outputs = self._run(states, symmetries)
+        outputs = self._first(states, self._table, symmetries)
+        assert outputs.policy is not None
         priors = priors_of(
             outputs.policy, states["colour"], self._points, self._table, symmetries,
             float(self.temperature),
         )  # fmt: skip
+        if self._second is not None:
+            outputs = self._second(states, self._table, symmetries)
+        values = np.full(len(states), 0.5, np.float32)
+        if outputs.value is not None:
+            values = 1 / (1 + np.exp(-outputs.value))
         ownership = outputs.ownership
         if ownership is not None:
             ownership = by_point(ownership, self._points, self._table, symmetries)
-        return Evaluation(priors, 1 / (1 + np.exp(-outputs.value)), ownership, outputs.score)
-
-    def _run(self, states: np.ndarray, symmetries: np.ndarray) -> Outputs:
-        planes = self.features.planes(states, self.size, self.komi)
-        flat = planes.reshape(*planes.shape[:2], self.size * self.size)
-        turned = turn(flat, self._table, symmetries)
-        return self.engine(turned.reshape(planes.shape))
+        return Evaluation(priors, values, ownership, outputs.score)
 
 
-def named_features(features: str | Features) -> Features:
-    """A feature set by name."""
-    if not isinstance(features, str):
-        return features
-    found: Features = import_module("landmark.go.features").feature_set(features)
-    return found
+class _Judge:
+    """A network behind its planes."""
+
+    def __init__(self, network: TrainedNetwork, engine: EngineName) -> None:
+        self.network = network
+        self.features: FeatureSet = feature_set(network.features)
+        self.engine: Engine = open_engine(
+            network.module, self.features.channels, network.size, engine
+        )
+        planes = np.zeros((1, self.features.channels, network.size, network.size), np.float32)
+        self.outputs = self.engine(planes)
+        """Of an empty input: which there are."""
+
+    def __call__(self, states: np.ndarray, table: np.ndarray, symmetries: np.ndarray) -> Outputs:
+        planes = self.features.planes(states, self.network.size, self.network.komi)
+        flat = planes.reshape(*planes.shape[:2], -1)
+        return self.engine(turn(flat, table, symmetries).reshape(planes.shape))
+
+    def fingerprint(self) -> bytes:
+        conditions = (self.network.features, self.network.size, self.network.komi)
+        digest = hashlib.sha256(repr(conditions).encode())
+        for name, tensor in sorted(self.network.module.state_dict().items()):
+            digest.update(name.encode())
+            digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
+        return digest.digest()

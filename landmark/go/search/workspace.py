@@ -34,6 +34,10 @@ WORKSPACE = np.dtype(
         ("ownership", "i4", NUM_POINTS),  # playouts that ended Black's minus White's
         ("score_sum", "f8"),  # of Black's final scores, before komi
         ("num_playouts", "i8"),
+        # what an evaluator says of leaves, from Black's view
+        ("judged_ownership", "f8", NUM_POINTS),
+        ("judged_score", "f8"),  # komi included
+        ("num_judged", "i8"),
     ],
     align=True,
 )

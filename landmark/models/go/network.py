@@ -65,4 +65,4 @@ class GoNetwork(nn.Module, ABC):
 
 def with_pass(points: Tensor) -> Tensor:
     """Logits of points, with a pass that is all but never chosen. (B, A) -> (B, A + 1)"""
-    return torch.cat([points, points.new_full((len(points), 1), NO_PASS)], 1)
+    return nn.functional.pad(points, (0, 1), value=NO_PASS)
