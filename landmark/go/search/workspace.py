@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from landmark.go.compilation import inlined
+from landmark.go.rollout.layout import POLICY_FIELDS
 from landmark.go.rules.geometry import AREA, NUM_POINTS
 
 MAX_DEPTH = 512
@@ -38,6 +39,7 @@ WORKSPACE = np.dtype(
         ("judged_ownership", "f8", NUM_POINTS),
         ("judged_score", "f8"),  # komi included
         ("num_judged", "i8"),
+        *POLICY_FIELDS,
     ],
     align=True,
 )
