@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from landmark.core.errors import UserError
+from landmark.go.rollout.policy import RolloutPolicy
 from landmark.go.rules.position import Position
 from landmark.go.search.evaluated import Leaves, open_root, simulate_evaluated
 from landmark.go.search.evaluator import Evaluator
@@ -56,8 +57,10 @@ class Searcher:
         self,
         settings: SearchSettings | None = None,
         evaluator: Evaluator | None = None,
+        rollout_policy: RolloutPolicy | None = None,
     ) -> None:
-        self.settings = settings or SearchSettings()
+        self.settings, self.rollout_policy = settings or SearchSettings(), rollout_policy
+        self._rollout_size = 0
         if (evaluator is None) != (self.settings.selection == "rave"):
             raise UserError("an evaluator goes with selection puct, and puct with an evaluator")
         threads = range(self.settings.threads)
@@ -79,6 +82,7 @@ class Searcher:
     def seed(self, seed: int) -> None:
         """Begin again as if made with this seed."""
         self._workspaces = [new_workspace(seed + k) for k in range(self.settings.threads)]
+        self._rollout_size = 0
         self.forget()
 
     def forget(self) -> None:
@@ -97,6 +101,10 @@ class Searcher:
         """Search until the limit. `watch` gets a result every interval, and ends it with True."""
         begun = time.perf_counter()
         self._take_up(position)
+        if self.rollout_policy is not None and self._rollout_size != position.size:
+            for workspace in self._workspaces:
+                self.rollout_policy.put_into(workspace, position.size)
+            self._rollout_size = position.size
         for workspace in self._workspaces:
             for name in _SUMS:
                 workspace[0][name] = 0
