@@ -33,7 +33,7 @@ class PolicyValueConfig:
     """Weight of the result's cross-entropy."""
     ownership: Weight = 1.0
     """Weight of the mean squared error of who owns each point at the end."""
-    score: Weight = 0.02
+    score: Weight = 0.005
     """Weight of the score's Huber loss, in points."""
 
 

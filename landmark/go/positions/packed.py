@@ -19,8 +19,11 @@ Packed = Any
 
 UNCOUNTED = -(1 << 15)
 """In place of a result in half points."""
-IS_TARGET, OWNERSHIP_KNOWN = 1, 2
-"""Bits of `flags`: the move may be learnt from; the owners at the end of the game are known."""
+IS_TARGET, OWNERSHIP_KNOWN, IS_REPEATED, SEEN_IN_TRAINING = 1, 2, 4, 8
+"""Bits of `flags`: the move may be learnt from; the owners at the end of the game are known; an
+equal position, up to a symmetry, stands before it in the file; stands in the training games."""
+TRAIN, VALID, TEST = 0, 1, 2
+"""Values of `split`."""
 
 _POINT = U((1 << COLOUR_SHIFT) - 1)
 _COLOUR = U(COLOUR_SHIFT)
@@ -39,7 +42,9 @@ def packed_dtype(size: int) -> np.dtype:
             ("move", "u2"),  # what was played here: a point, 0 for a pass
             ("ply", "u2"),  # moves before this one
             ("result", "i2"),  # for Black, in half points, komi included; UNCOUNTED: not known
+            ("komi", "i2"),  # in half points
             ("winner", "u1"),  # 1 Black, 2 White, 0 a draw
+            ("split", "u1"),
             ("to_move", "u1"),
             ("flags", "u1"),
             ("black", "u1", num_bytes),
@@ -51,24 +56,35 @@ def packed_dtype(size: int) -> np.dtype:
 
 
 @compiled
-def _pack(states: np.ndarray, size: int, packed: np.ndarray) -> None:
+def pack_colours(colours: np.ndarray, size: int, black: np.ndarray, white: np.ndarray) -> None:
+    """Colours by point, as bits."""
     side = U(size)
+    black[:] = 0
+    white[:] = 0
+    for index in range(side * side):
+        point = (index // side + U(1)) * U(STRIDE) + index % side + U(1)
+        bit = U(1) << (index & U(7))
+        if colours[point] == 1:
+            black[index >> U(3)] |= bit
+        elif colours[point] == 2:
+            white[index >> U(3)] |= bit
+
+
+@compiled
+def pack_state(state: State, size: int, record: Packed) -> None:
+    """What a state says of its position."""
+    pack_colours(state.colour, size, record.black, record.white)
+    for age in range(NUM_RECENT):
+        record.recent[age] = recent_move(state, age)
+    record.ko = state.ko
+    record.ply = state.num_moves
+    record.to_move = state.to_move
+
+
+@compiled
+def _pack(states: np.ndarray, size: int, packed: np.ndarray) -> None:
     for number in range(len(states)):
-        state, record = states[number], packed[number]
-        record.black[:] = 0
-        record.white[:] = 0
-        for index in range(side * side):
-            point = (index // side + U(1)) * U(STRIDE) + index % side + U(1)
-            bit = U(1) << (index & U(7))
-            if state.colour[point] == 1:
-                record.black[index >> U(3)] |= bit
-            elif state.colour[point] == 2:
-                record.white[index >> U(3)] |= bit
-        for age in range(NUM_RECENT):
-            record.recent[age] = recent_move(state, age)
-        record.ko = state.ko
-        record.ply = state.num_moves
-        record.to_move = state.to_move
+        pack_state(states[number], size, packed[number])
 
 
 @compiled
@@ -106,9 +122,15 @@ def _restore_moves(record: Packed, state: State) -> None:
 
 def pack_states(states: np.ndarray, size: int) -> np.ndarray:
     """Records of positions, with nothing known yet of the move, the result and the owners."""
-    packed = np.zeros(len(states), packed_dtype(size))
-    packed["score"], packed["result"] = np.nan, UNCOUNTED
+    packed = empty_records(len(states), size)
     _pack(states, size, packed)
+    return packed
+
+
+def empty_records(count: int, size: int) -> np.ndarray:
+    """Records of which nothing is known."""
+    packed = np.zeros(count, packed_dtype(size))
+    packed["score"], packed["result"] = np.nan, UNCOUNTED
     return packed
 
 
