@@ -134,22 +134,22 @@ class _Hall:
             game.policies.append(found.policy[table].astype(np.float16))
             state = self.states[table : table + 1][0]
             play(state, U(found.moves[table]), U(state["to_move"]))
-        self.histories.add(np.arange(len(self.states)), self.states)
+        busy = np.flatnonzero([game is not None for game in self.tables])
+        self.histories.add(busy, self.states[busy])
         self._end_games()
 
     def _end_games(self) -> None:
         """Games that are over, too long, or settled."""
-        over = (self.states["passes"] >= 2) | (self.states["num_moves"] >= self.longest)
+        over: np.ndarray = (self.states["passes"] >= 2) | (self.states["num_moves"] >= self.longest)
         owners = self._settled_owners()
         for table, game in enumerate(self.tables):
             if game is None:
                 continue
-            is_settled = game.ends_early and owners is not None and owners[table].any()
-            if not over[table] and not is_settled:
+            sure = owners[table] if owners is not None and game.ends_early else None
+            settled = sure if sure is not None and sure.any() else None
+            if not over[table] and settled is None:
                 continue
-            self._finish(
-                game, self.states[table : table + 1], owners[table] if is_settled else None
-            )
+            self._finish(game, self.states[table : table + 1], settled)
             self.tables[table] = self.waiting.pop() if self.waiting else None
             self.states[table] = empty_state(self.size)[0]
             self.histories.begin(np.array([table]), self.states[table : table + 1])
@@ -163,10 +163,10 @@ class _Hall:
         if owned is None:
             return None
         black = np.where((self.states["to_move"] == BLACK)[:, None], owned, -owned)
-        is_sure = (np.abs(black[:, self.points]) >= self.settings.sure).all(1)
+        is_sure = np.asarray(np.abs(black[:, self.points]) >= self.settings.sure).all(axis=1)
         owners = np.zeros((len(self.states), NUM_POINTS), np.uint8)
         colours = np.where(black[:, self.points] > 0, BLACK, WHITE)
-        owners[:, self.points] = np.where(is_sure[:, None], colours, 0)
+        owners[:, self.points] = np.where(is_sure.reshape(-1, 1), colours, 0)
         return owners
 
     def _finish(self, game: _Game, states: np.ndarray, owners: np.ndarray | None) -> None:
