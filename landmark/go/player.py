@@ -13,6 +13,10 @@ from landmark.go.search.searcher import Limit
 
 RESIGN = -1
 """In place of a point."""
+_DANGER = 0.1
+"""Win rate of the opponent, moving after our pass, from which on we do not pass."""
+_CHECK_SECONDS = 0.1
+"""At most, for that search: within the lag that clocks leave."""
 
 
 @settings
@@ -73,7 +77,7 @@ class Player:
         result = self.analyse(position, limit, watch, interval)
         if not may_pass_early:
             return self._clean_up(position, result), result
-        if self._should_pass(position, result):
+        if self._should_pass(position, result, limit):
             return PASS, result
         if self._should_resign(position, result):
             return RESIGN, result
@@ -122,11 +126,24 @@ class Player:
         close = [point for point in moves if point in wanted]
         return next(iter([*close, *(point for point in moves if point != PASS)]), PASS)
 
-    def _should_pass(self, position: Position, result: SearchResult) -> bool:
-        """After a pass, or when nothing is open any more: if the count is won without the dead."""
+    def _should_pass(self, position: Position, result: SearchResult, limit: Limit) -> bool:
+        """After a pass, or when nothing is open any more: if the count is won without the dead.
+
+        Where there is a better move than a pass, the opponent must be unable to use the pass.
+        """
         wins = self._wins_count(position, result)
         is_asked = bool(position.state["passes"])
-        return wins and (is_asked or result.is_settled(points_of(position.size)))
+        if not wins or not (is_asked or result.is_settled(points_of(position.size))):
+            return False
+        return result.best == PASS or self._is_safe_to_pass(position, limit)
+
+    def _is_safe_to_pass(self, position: Position, limit: Limit) -> bool:
+        """Whether the opponent loses although it moves next: no ko or life is left to fight for."""
+        after = position.copy()
+        after.play(position.to_move, PASS)
+        seconds = limit.seconds and min(_CHECK_SECONDS, limit.seconds / 10)
+        result = self.analyse(after, Limit(limit.simulations, seconds))
+        return result.win_rate < _DANGER
 
     def _wins_count(self, position: Position, result: SearchResult) -> bool:
         """Whether the colour to move wins with dead stones taken off."""
@@ -140,7 +157,7 @@ class Player:
         self._hopeless[colour] = self._hopeless[colour] + 1 if is_hopeless else 0
         return not is_early and self._hopeless[colour] >= self.settings.resign_searches
 
-    def dead_stones(self, position: Position, simulations: int = 2000) -> list[int]:
+    def dead_stones(self, position: Position, simulations: int = 10_000) -> list[int]:
         """The stones that most playouts from here end without."""
         if not position.stones(BLACK) and not position.stones(WHITE):
             return []

@@ -1,16 +1,34 @@
 import random
+from collections import Counter
+from itertools import islice
 
 import numpy as np
 import pytest
 
 from landmark.core.errors import UserError
 from landmark.go.features.feature_set import feature_set
+from landmark.go.features.ladder import escapes_by
+from landmark.go.gtp.controller import Controller
+from landmark.go.match.contestant import find_gnu_go
 from landmark.go.positions.packed import pack_states, states_of
-from landmark.go.rules.geometry import PASS, WHITE, column_of, points_of, row_of
+from landmark.go.positions.targets import turned_planes
+from landmark.go.record.expert import expert_games
+from landmark.go.rules.geometry import (
+    COLOUR_NAMES,
+    OFFSETS,
+    PASS,
+    column_of,
+    points_of,
+    row_of,
+    vertex,
+)
 from landmark.go.rules.moves import U, is_legal, play
 from landmark.go.rules.position import Position
-from tests.go.boards import point, position
-from tests.go.slow_features import SlowPosition
+from landmark.go.rules.symmetry import NUM_SYMMETRIES, symmetric_points
+from landmark.go.search.ladder import catches, scratch_states
+from landmark.go.search.workspace import new_workspace
+from tests.go.boards import BLACK, WHITE, point, position
+from tests.go.slow_features import slow_alphago_planes, slow_board_planes
 
 
 def random_positions(size: int, moves: int, seed: int, passing: float = 0.02) -> list[Position]:
@@ -27,30 +45,6 @@ def random_positions(size: int, moves: int, seed: int, passing: float = 0.02) ->
 def planes_of(name: str, boards: list[Position], komi: float = 7.0) -> np.ndarray:
     states = np.concatenate([board.states for board in boards])
     return feature_set(name).planes(states, boards[0].size, komi)
-
-
-def slow_board_planes(board: Position, komi: float) -> np.ndarray:
-    slow, size = SlowPosition(board), board.size
-    planes = np.zeros((20, size, size), np.float32)
-    planes[2] = 1
-    for place, colour in slow.stones.items():
-        is_others = int(colour != slow.own)
-        planes[is_others][place] = 1
-        count = len(slow.liberties(place))
-        if count < 4:
-            planes[3 * (1 + is_others) + count - 1][place] = 1
-    for age, move in enumerate(board.moves[:-6:-1]):
-        if move.point:
-            planes[9 + age, row_of(move.point), column_of(move.point)] = 1
-    if slow.ko:
-        planes[14][slow.ko] = 1
-    for place, after in slow.moves().items():
-        planes[15][place] = 1
-        planes[16][place] = len(slow.liberties(place, after)) == 1
-        planes[17][place] = len(after) <= len(slow.stones)
-    planes[18] = bool(board.moves) and board.moves[-1].point == PASS
-    planes[19] = komi / 10 * (1 if board.to_move == WHITE else -1)
-    return planes
 
 
 @pytest.mark.parametrize(("size", "seeds"), [(2, 4), (5, 4), (9, 2), (19, 1)])
@@ -123,3 +117,131 @@ def test_planes_go_into_a_given_array():
 def test_a_set_that_is_not_there_is_refused_with_those_that_are():
     with pytest.raises(UserError, match="choose one of board"):
         feature_set("bored")
+
+
+@pytest.mark.parametrize(("size", "seeds"), [(5, 4), (9, 2), (19, 1)])
+def test_alphago_planes_are_those_of_slow_sets(size, seeds):
+    filled = np.zeros(49)
+    for seed in range(seeds):
+        boards = random_positions(size, min(2 * size * size, 250), seed)
+        planes = planes_of("alphago-value", boards)
+        assert (planes[:, :48] == planes_of("alphago", boards)).all()
+        step = 20 if size == 19 else 1
+        for board, ours in zip(boards[::step], planes[::step], strict=True):
+            expected = slow_alphago_planes(board)
+            wrong = [
+                k for k in range(49) if k not in (44, 45) if not (expected[k] == ours[k]).all()
+            ]
+            assert not wrong, board.diagram()
+            filled += expected.sum((1, 2))
+    rare = {*range(22, 28), *range(31, 36)}  # large captures and self-ataris
+    assert set(np.flatnonzero(filled == 0)) <= {44, 45, 47} | rare
+
+
+def replayed(count: int, every: int) -> list[Position]:
+    """Positions of expert games."""
+    found = []
+    for game in islice(expert_games(), 0, 25 * count, 25):
+        board = game.start()
+        for number, move in enumerate(game.moves):
+            board.play_repeating(move.colour, move.point)
+            if number % every == every - 1:
+                found.append(board.copy())
+    return found
+
+
+def test_planes_of_ladders_and_all_others_turn_with_the_board():
+    boards = replayed(12, 5)
+    states = np.concatenate([board.states for board in boards])
+    features = feature_set("alphago")
+    planes = features.planes(states, 9)
+    assert planes[:, 44].any()
+    assert planes[:, 45].any()
+    for symmetry in range(NUM_SYMMETRIES):
+        table = symmetric_points(9)[symmetry]
+        turned = []
+        for board in boards:
+            other = Position(9)
+            for move in board.moves:
+                other.play_repeating(move.colour, int(table[move.point]))
+            turned.append(other.states)
+        symmetries = np.full(len(boards), symmetry)
+        again = features.planes(np.concatenate(turned), 9)
+        assert (again == turned_planes(planes, symmetries)).all()
+
+
+def test_a_ladder_and_its_breaker_are_in_the_planes():
+    """The ladder of test_knowledge, seen by both colours."""
+    for extra, caught in (("", True), ("G3", False)):
+        board = position("D6 C5 C4 E6", f"D5 {extra}")
+        place = row_of(point("E5")), column_of(point("E5"))
+        assert planes_of("alphago", [board])[0, 44][place] == caught
+        board.play(BLACK, point("E5"))
+        place = row_of(point("D4")), column_of(point("D4"))
+        assert planes_of("alphago", [board])[0, 45][place] == (not caught)
+
+
+def test_a_capture_that_saves_a_chain_escapes():
+    board = position("D6 C5 C4 E5", "D5 F5 E6", to_move=WHITE)  # E5 may be taken at E4
+    planes = planes_of("alphago", [board])[0]
+    assert planes[45, row_of(point("E4")), column_of(point("E4"))] == 1
+
+
+def test_liberties_after_moves_are_gnu_gos(needs_program):
+    needs_program("gnugo", "gnugo")
+    compared = 0
+    with Controller(f"{find_gnu_go()} --mode gtp --chinese-rules") as gnu_go:
+        for board in replayed(4, 16):
+            tell(gnu_go, board)
+            planes = planes_of("alphago", [board])[0, 36:44].reshape(8, -1)
+            name = COLOUR_NAMES[board.to_move]
+            for index, each in enumerate(points_of(9)):
+                if planes[:, index].any():
+                    theirs = len(gnu_go.send(f"accuratelib {name} {vertex(each, 9)}").split())
+                    assert planes[min(theirs, 8) - 1, index] == 1, (vertex(each, 9), theirs)
+                    compared += 1
+    assert compared > 500
+
+
+def tell(gnu_go: Controller, board: Position) -> None:
+    for command in ("boardsize 9", "clear_board", "komi 7"):
+        gnu_go.send(command)
+    for move in board.moves:
+        gnu_go.send(f"play {COLOUR_NAMES[move.colour]} {vertex(move.point, 9)}")
+
+
+def test_ladders_are_gnu_gos_attacks_and_defences(needs_program):
+    """GNU Go reads more than ladders, so it also finds other ways to take and to save chains.
+
+    Whatever we catch it can attack; whatever it can defend without a ko we can save.
+    """
+    needs_program("gnugo", "gnugo")
+    scratch, work = scratch_states(), new_workspace(0)[0]
+    found: Counter[tuple[str, str, bool]] = Counter()
+    with Controller(f"{find_gnu_go()} --mode gtp --level 10 --chinese-rules") as gnu_go:
+        for board in replayed(24, 6):
+            tell(gnu_go, board)
+            state, mover = board.states.copy()[0], board.to_move
+            chains = {min(board.chain(p)) for p in board.stones(BLACK) + board.stones(WHITE)}
+            for stone in sorted(chains):
+                liberties, name = board.liberties(stone), vertex(stone, 9)
+                if board.colour_at(stone) == mover and len(liberties) == 1:
+                    tries = [p for p in liberties | captures_beside(board, stone)
+                             if board.fault_of(mover, p) in (None, "superko")]  # fmt: skip
+                    ours = any(escapes_by(scratch, work, state, U(stone), U(p)) for p in tries)
+                    found["defend", gnu_go.send(f"defend {name}")[0], ours] += 1
+                elif board.colour_at(stone) != mover and len(liberties) == 2:
+                    ours = any(catches(scratch, work, state, U(stone), U(p)) for p in liberties)
+                    found["attack", gnu_go.send(f"attack {name}")[0], ours] += 1
+    assert found["attack", "0", True] == 0
+    assert found["attack", "1", True] > 3 * found["attack", "1", False] > 0
+    assert found["defend", "1", False] == 0
+    assert found["defend", "0", False] > 3 * found["defend", "0", True]
+    assert found["defend", "1", True] > 20
+
+
+def captures_beside(board: Position, stone: int) -> set[int]:
+    """The last liberties of the opponent's chains beside a chain."""
+    near = {p + step for p in board.chain(stone) for step in OFFSETS[:4]}
+    others = [p for p in near if board.colour_at(p) == BLACK + WHITE - board.colour_at(stone)]
+    return {p for other in others if len(found := board.liberties(other)) == 1 for p in found}

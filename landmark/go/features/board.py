@@ -46,6 +46,14 @@ def captures_at(state: State, liberties: np.ndarray, point: U, colour: U) -> boo
 
 
 @inlined
+def _has_two_free(code: U) -> bool:
+    """Whether two neighbours are empty: no self-atari then."""
+    occupied = (code | (code >> U(1))) & U(0b01010101)  # one bit a direct neighbour
+    free = occupied ^ U(0b01010101)
+    return (free & (free - U(1))) != U(0)
+
+
+@inlined
 def index_of(point: U, size: U) -> U:
     """The place of a point in a plane, row by row."""
     stride = U(STRIDE)
@@ -81,12 +89,14 @@ def _fill_moves(
         planes[U(LEGAL), index] = 1
         if captures_at(state, liberties, point, colour):
             planes[U(CAPTURE), index] = 1
+        if _has_two_free(U(state.code[point])):
+            continue
         if liberties_of_move(state, liberties, point, colour, 2, marks) == 1:
             planes[U(SELF_ATARI), index] = 1
 
 
 @compiled
-def fill_board(states: np.ndarray, size: int, komi: float, out: np.ndarray) -> None:
+def fill_board(states: np.ndarray, size: int, komi: np.ndarray, out: np.ndarray) -> None:
     """Fill planes (B, 20, points) of positions; what they held before does not matter."""
     side = U(size)
     liberties, marks = scratch_counts()
@@ -105,4 +115,4 @@ def fill_board(states: np.ndarray, size: int, komi: float, out: np.ndarray) -> N
             planes[U(KO), index_of(U(state.ko), side)] = 1
         if state.passes != 0:
             planes[PASSED, :] = 1
-        planes[KOMI, :] = komi / 10 if state.to_move == 2 else -komi / 10
+        planes[KOMI, :] = komi[number] / 10 if state.to_move == 2 else -komi[number] / 10

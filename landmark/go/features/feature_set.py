@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from landmark.core.errors import UserError
-from landmark.go.features import board
+from landmark.go.features import alphago, board
 
-Fill = Callable[[np.ndarray, int, float, np.ndarray], None]
+Fill = Callable[[np.ndarray, int, np.ndarray, np.ndarray], None]
 
 
 @dataclass(frozen=True)
@@ -18,29 +18,38 @@ class FeatureSet:
     name: str
     channels: int
     fill: Fill
-    """(states, size, komi, planes (B, channels, points)); compiled, without Python's lock."""
+    """(states, size, komi (B,), planes (B, channels, points)); compiled, without Python's lock."""
 
     def planes(
         self,
         states: np.ndarray,
         size: int,
-        komi: float = 7.0,
+        komi: float | np.ndarray = 7.0,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
         """The planes of an array of STATE records: (B, channels, size, size), float32.
 
-        `out` is filled and given back; it must be of that shape, contiguous.
+        komi: of all of them, or one each. `out` is filled and given back; it must be of that
+        shape, contiguous.
         """
         shape = (len(states), self.channels, size, size)
         if out is None:
             out = np.empty(shape, np.float32)
         elif out.shape != shape or out.dtype != np.float32 or not out.flags.c_contiguous:
             raise ValueError(f"out is {out.dtype} {out.shape}, not contiguous float32 {shape}")
-        self.fill(states, size, komi, out.reshape(len(states), self.channels, size * size))
+        points = np.full(len(states), komi, np.float32)
+        self.fill(states, size, points, out.reshape(len(states), self.channels, size * size))
         return out
 
 
-_SETS = {"board": FeatureSet("board", board.NUM_CHANNELS, board.fill_board)}
+_SETS = {
+    each.name: each
+    for each in (
+        FeatureSet("board", board.NUM_CHANNELS, board.fill_board),
+        FeatureSet("alphago", alphago.NUM_CHANNELS, alphago.fill_alphago),
+        FeatureSet("alphago-value", alphago.NUM_VALUE_CHANNELS, alphago.fill_alphago),
+    )
+}
 
 
 def feature_set(name: str) -> FeatureSet:
