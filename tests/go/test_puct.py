@@ -107,6 +107,15 @@ def test_visits_are_those_of_the_plain_search(size, urgency):
     assert len({move.visits for move in found.moves}) > 2
 
 
+def test_temperature_makes_probabilities_more_alike():
+    board, limit = Position(5), Limit(simulations=20)
+    usual = Searcher(puct(), Whimsical()).search(board, limit)
+    flat = Searcher(puct(prior_temperature=2.0), Whimsical()).search(board, limit)
+    priors = {move.point: move.prior for move in usual.moves}
+    roots = np.array([math.sqrt(priors[move.point]) for move in flat.moves])
+    assert [move.prior for move in flat.moves] == pytest.approx(list(roots / roots.sum()), abs=1e-5)
+
+
 def test_batches_are_full_and_leave_no_virtual_losses():
     evaluator = Whimsical(batch_size=16)
     searcher = Searcher(puct(), evaluator)
