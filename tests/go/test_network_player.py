@@ -200,16 +200,13 @@ def test_ownership_of_a_policy_is_blacks_whoever_moves():
             assert found.ownership[point("E5", 5)] < -0.9
 
 
-def test_a_search_with_a_network_passes_when_it_may():
-    source = NetworkSource(Path("residual"), None, open_network)
-    settings = search_settings(["max_nodes=10000"], source, Provenance("test"))
-    player = Player(open_searcher(settings, source, 5))
+def test_a_policy_passes_after_a_pass_that_it_wins():
     board = Position(5, komi=-30.0)
-    board.play(BLACK, point("C3", 5))
-    board.give_turn(BLACK)
     board.play(BLACK, PASS)
-    board.komi = 30.0
-    assert player.choose(board, Limit(simulations=16))[0] == PASS
+    for komi, passes in ((30.0, True), (-30.0, False)):
+        board.komi = komi
+        likes = Told(5, {point("C3", 5): 0.9})
+        assert (PolicyPlayer(likes).choose(board, ONE_LOOK)[0] == PASS) == passes
 
 
 def test_gtp_keeps_to_the_networks_board():

@@ -225,14 +225,12 @@ def test_without_playouts_it_knows_who_owns_what(has_ownership):
 @pytest.mark.parametrize("has_ownership", [True, False])
 def test_without_playouts_it_passes_after_a_pass_that_it_wins(has_ownership):
     board = position("C3", size=5, to_move=WHITE)
-    board.komi = -30.0
     board.play(WHITE, PASS)
-    player = Player(
-        Searcher(puct(), Materialist(8, has_ownership)), PlayerSettings(resign_below=0.0)
-    )
-    assert player.choose(board, Limit(simulations=64))[0] == PASS
-    board.komi = 30.0
-    assert player.choose(board, Limit(simulations=64))[0] != PASS
+    for komi, passes in ((-30.0, True), (30.0, False)):
+        board.komi = komi
+        searcher = Searcher(puct(), Materialist(8, has_ownership, komi))
+        player = Player(searcher, PlayerSettings(resign_below=0.0))
+        assert (player.choose(board, Limit(simulations=64))[0] == PASS) == passes
 
 
 def test_more_simulations_find_a_capture():
