@@ -3,7 +3,7 @@
     python benchmarks/go_match.py gnugo --folder matches/bars
     python benchmarks/go_match.py knowledge --folder matches/knowledge
 
-`gnugo` plays 100 games each against levels 0 and 10 with 10,000 simulations a move. `knowledge`
+`gnugo` plays 100 games against each of the --levels with 10,000 simulations a move. `knowledge`
 plays 100 games of the program against itself without one kind of knowledge, 1,000 simulations
 each. Both go on where they were when they are started again. GNU Go counts the games.
 """
@@ -55,10 +55,11 @@ def main() -> None:
     parser.add_argument("--games", type=int, default=100)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--simulations", type=int)
+    parser.add_argument("--levels", type=int, nargs="+", default=[0, 10], help="of GNU Go")
     options = parser.parse_args()
     if options.what == "gnugo":
         player = f"landmark:{options.simulations or 10_000}"
-        for level in (0, 10):
+        for level in options.levels:
             folder = options.folder / f"gnugo-{level}"
             result = hold(player, f"gnugo:{level}", folder, options.games, options.jobs, True)
             print(*result.lines(), sep="\n", flush=True)

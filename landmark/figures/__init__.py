@@ -87,6 +87,11 @@ _FIGURES = (
         "Plot a position of a Go game: stones, move numbers, ownership.",
         "landmark.figures.go.board",
     ),
+    (
+        "go-network",
+        "Draw what a Go network sees in a position: policy, search, ownership.",
+        "landmark.figures.go.network",
+    ),
 )
 for _name, _help, _module in _FIGURES:
     register_figure(_name, _help, _module)

@@ -1,7 +1,7 @@
 """A Go player: a search, and when to pass and to resign."""
 
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Protocol
 
 from annotated_types import Ge, Le
 
@@ -9,10 +9,14 @@ from landmark.core.configuration import settings
 from landmark.go.rules.geometry import BLACK, PASS, WHITE, opponent, points_of
 from landmark.go.rules.position import Position, winner_of
 from landmark.go.search.result import SearchResult
-from landmark.go.search.searcher import Limit, Searcher
+from landmark.go.search.searcher import Limit
 
 RESIGN = -1
 """In place of a point."""
+_DANGER = 0.1
+"""Win rate of the opponent, moving after our pass, from which on we do not pass."""
+_CHECK_SECONDS = 0.1
+"""At most, for that search: within the lag that clocks leave."""
 
 
 @settings
@@ -25,10 +29,31 @@ class PlayerSettings:
     """Number of such searches."""
 
 
+class PositionSearch(Protocol):
+    """What finds moves: a Searcher, or a network's policy."""
+
+    @property
+    def board_size(self) -> int | None:
+        """The only size that it plays on; None: any."""
+
+    def forget(self) -> None:
+        """Drop what is known of the last game."""
+
+    def search(
+        self,
+        position: Position,
+        limit: Limit,
+        watch: Callable[[SearchResult], bool] | None = None,
+        interval: float = 0.1,
+    ) -> SearchResult:
+        """Judge the moves of a position. `watch` sees results, and ends the search with True."""
+        ...
+
+
 class Player:
     """Chooses moves for either colour."""
 
-    def __init__(self, searcher: Searcher, settings: PlayerSettings | None = None) -> None:
+    def __init__(self, searcher: PositionSearch, settings: PlayerSettings | None = None) -> None:
         self.searcher, self.settings = searcher, settings or PlayerSettings()
         self._hopeless = {BLACK: 0, WHITE: 0}
 
@@ -52,7 +77,7 @@ class Player:
         result = self.analyse(position, limit, watch, interval)
         if not may_pass_early:
             return self._clean_up(position, result), result
-        if self._should_pass(position, result):
+        if self._should_pass(position, result, limit):
             return PASS, result
         if self._should_resign(position, result):
             return RESIGN, result
@@ -79,6 +104,8 @@ class Player:
         """The most visited move that superko allows; a pass only where it does not lose."""
         ends_game = bool(position.state["passes"])
         wins = not ends_game and winner_of(position.score()) == position.to_move
+        if result.by_evaluator and not ends_game:
+            wins = self._wins_count(position, result)
         moves = [
             move.point for move in result.moves if position.is_legal(result.colour, move.point)
         ]
@@ -99,12 +126,29 @@ class Player:
         close = [point for point in moves if point in wanted]
         return next(iter([*close, *(point for point in moves if point != PASS)]), PASS)
 
-    def _should_pass(self, position: Position, result: SearchResult) -> bool:
-        """After a pass, or when nothing is open any more: if the count is won without the dead."""
-        dead = result.dead_stones(position.state["colour"])
-        wins = winner_of(position.score(dead)) == position.to_move
+    def _should_pass(self, position: Position, result: SearchResult, limit: Limit) -> bool:
+        """After a pass, or when nothing is open any more: if the count is won without the dead.
+
+        Where there is a better move than a pass, the opponent must be unable to use the pass.
+        """
+        wins = self._wins_count(position, result)
         is_asked = bool(position.state["passes"])
-        return wins and (is_asked or result.is_settled(points_of(position.size)))
+        if not wins or not (is_asked or result.is_settled(points_of(position.size))):
+            return False
+        return result.best == PASS or self._is_safe_to_pass(position, limit)
+
+    def _is_safe_to_pass(self, position: Position, limit: Limit) -> bool:
+        """Whether the opponent loses although it moves next: no ko or life is left to fight for."""
+        after = position.copy()
+        after.play(position.to_move, PASS)
+        seconds = limit.seconds and min(_CHECK_SECONDS, limit.seconds / 10)
+        result = self.analyse(after, Limit(limit.simulations, seconds))
+        return result.win_rate < _DANGER
+
+    def _wins_count(self, position: Position, result: SearchResult) -> bool:
+        """Whether the colour to move wins with dead stones taken off."""
+        dead = result.dead_stones(position.state["colour"])
+        return winner_of(position.score(dead)) == position.to_move
 
     def _should_resign(self, position: Position, result: SearchResult) -> bool:
         colour = position.to_move
@@ -113,7 +157,7 @@ class Player:
         self._hopeless[colour] = self._hopeless[colour] + 1 if is_hopeless else 0
         return not is_early and self._hopeless[colour] >= self.settings.resign_searches
 
-    def dead_stones(self, position: Position, simulations: int = 2000) -> list[int]:
+    def dead_stones(self, position: Position, simulations: int = 10_000) -> list[int]:
         """The stones that most playouts from here end without."""
         if not position.stones(BLACK) and not position.stones(WHITE):
             return []

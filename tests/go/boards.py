@@ -31,4 +31,12 @@ def drawn(*rows: str, to_move: int = BLACK, komi: float = 7.0) -> Position:
     return board
 
 
-__all__ = ["BLACK", "WHITE", "drawn", "point", "points", "position"]
+def replayed(moves: str, size: int = 9, komi: float = 7.0) -> Position:
+    """The position after moves of Black and White in turn."""
+    board = Position(size, komi)
+    for move in points(moves, size):
+        board.play(board.to_move, move)
+    return board
+
+
+__all__ = ["BLACK", "WHITE", "drawn", "point", "points", "position", "replayed"]

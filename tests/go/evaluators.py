@@ -34,15 +34,15 @@ class Whimsical:
 class Materialist(Whimsical):
     """All moves are alike; stones on the board are points, and points are chances."""
 
-    def __init__(self, batch_size: int = 1, has_ownership: bool = False) -> None:
+    def __init__(self, batch_size: int = 1, has_ownership: bool = False, komi: float = 0.0) -> None:
         super().__init__(batch_size)
-        self.has_ownership = has_ownership
+        self.has_ownership, self.komi = has_ownership, komi
 
     def evaluate(self, states: np.ndarray) -> Evaluation:
         colours = states["colour"]
         black, white = (colours == BLACK).sum(1), (colours == WHITE).sum(1)
         sign = np.where(states["to_move"] == BLACK, 1.0, -1.0)
-        lead = sign * (black.astype(float) - white)
+        lead = sign * (black.astype(float) - white - self.komi)
         values = 1 / (1 + np.exp(-0.5 * lead))
         owned = np.zeros((len(states), NUM_POINTS), np.float32)
         owned[colours == BLACK], owned[colours == WHITE] = 1, -1

@@ -11,10 +11,11 @@ from landmark.go.match.game import GameOutcome, GameTask, play_game
 from landmark.go.match.match import MatchTerms, hold_match, read_outcomes
 from landmark.go.match.opening import openings
 from landmark.go.match.rating import difference, elo_ratings, log_strengths, wilson
-from landmark.go.match.referee import parse_score
+from landmark.go.match.referee import own_count, parse_score
 from landmark.go.rules.geometry import parse_vertex, points_of
 from landmark.go.rules.position import Position
 from landmark.go.rules.symmetry import symmetric_points
+from tests.go.boards import replayed
 
 QUICK = "landmark:20,max_nodes=20000"
 
@@ -58,6 +59,17 @@ def test_results_are_read():
     assert parse_score("W+12.0 (upper bound: 1)") == -12
     assert parse_score("0") == 0
     assert parse_score("cannot score") is None
+
+
+def test_a_group_with_one_eye_and_two_kos_is_counted_as_dead():
+    """A game against GNU Go: White takes both kos in turn and connects."""
+    board = replayed(
+        "C3 D6 E4 C4 B4 F6 G5 G6 C6 C7 H6 H7 C5 F5 H4 F4 G7 H8 G3 F3 B7 G2 H2 G4 H3 F2 H5 H1 C8 "
+        "J6 G1 F1 F8 F7 E8 G8 J7 D7 D8 D4 J5 J8 D5 D3 D2 E3 B2 E5 J1 J2 J3 J6 J1 G1 B8 E7 D1 F9 "
+        "J7 G9 B5 E9 E2 D9 C9 E1 C2 pass pass"
+    )
+    assert board.score() == 4
+    assert own_count(board) == -24
 
 
 def test_a_match_is_played_kept_and_resumed(tmp_path):

@@ -87,15 +87,13 @@ def test_probabilities_are_a_softmax_over_empty_points_and_the_pass():
     with torch.inference_mode():
         output = network.module(torch.from_numpy(planes))
     logits = output.policy[0].double().numpy()
-    for temperature in (1.0, 0.5):
-        evaluator = NetworkEvaluator(network, random_symmetry=False, temperature=temperature)
-        judged = evaluator.evaluate(board.states)
-        free = [k for k, point in enumerate(points_of(9)) if board.colour_at(point) == 0]
-        weights = np.exp(logits[[*free, 81]] / temperature)
-        where = [*(points_of(9)[k] for k in free), PASS]
-        assert judged.priors[0][where] == pytest.approx(weights / weights.sum(), abs=1e-5)
-        assert judged.priors.sum() == pytest.approx(1, abs=1e-5)
-        assert judged.values == pytest.approx(torch.sigmoid(output.value).numpy(), abs=1e-5)
+    judged = NetworkEvaluator(network, random_symmetry=False).evaluate(board.states)
+    free = [k for k, point in enumerate(points_of(9)) if board.colour_at(point) == 0]
+    weights = np.exp(logits[[*free, 81]])
+    where = [*(points_of(9)[k] for k in free), PASS]
+    assert judged.priors[0][where] == pytest.approx(weights / weights.sum(), abs=1e-5)
+    assert judged.priors.sum() == pytest.approx(1, abs=1e-5)
+    assert judged.values == pytest.approx(torch.sigmoid(output.value).numpy(), abs=1e-5)
 
 
 def test_symmetries_are_drawn_by_the_position_alone():
@@ -130,8 +128,10 @@ def test_moves_and_results_may_come_from_two_networks():
     assert (moves.evaluate(states).values == 0.5).all()
     assert (both.has_value, moves.has_value) == (True, False)
     assert np.std(judged.values) > 1e-4
-    with pytest.raises(UserError, match="knows no moves"):
-        NetworkEvaluator(value_alone())
+    results = NetworkEvaluator(value_alone())
+    assert (results.has_policy, results.has_value) == (False, True)
+    assert (results.evaluate(states).values == judged.values).all()
+    assert len(np.unique(results.evaluate(states).priors[0])) == 2  # stones, and all the others
     with pytest.raises(UserError, match="two sizes"):
         NetworkEvaluator(policy_alone(), value_alone(5))
 

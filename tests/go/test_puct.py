@@ -107,6 +107,15 @@ def test_visits_are_those_of_the_plain_search(size, urgency):
     assert len({move.visits for move in found.moves}) > 2
 
 
+def test_temperature_makes_probabilities_more_alike():
+    board, limit = Position(5), Limit(simulations=20)
+    usual = Searcher(puct(), Whimsical()).search(board, limit)
+    flat = Searcher(puct(prior_temperature=2.0), Whimsical()).search(board, limit)
+    priors = {move.point: move.prior for move in usual.moves}
+    roots = np.array([math.sqrt(priors[move.point]) for move in flat.moves])
+    assert [move.prior for move in flat.moves] == pytest.approx(list(roots / roots.sum()), abs=1e-5)
+
+
 def test_batches_are_full_and_leave_no_virtual_losses():
     evaluator = Whimsical(batch_size=16)
     searcher = Searcher(puct(), evaluator)
@@ -216,14 +225,12 @@ def test_without_playouts_it_knows_who_owns_what(has_ownership):
 @pytest.mark.parametrize("has_ownership", [True, False])
 def test_without_playouts_it_passes_after_a_pass_that_it_wins(has_ownership):
     board = position("C3", size=5, to_move=WHITE)
-    board.komi = -30.0
     board.play(WHITE, PASS)
-    player = Player(
-        Searcher(puct(), Materialist(8, has_ownership)), PlayerSettings(resign_below=0.0)
-    )
-    assert player.choose(board, Limit(simulations=64))[0] == PASS
-    board.komi = 30.0
-    assert player.choose(board, Limit(simulations=64))[0] != PASS
+    for komi, passes in ((-30.0, True), (30.0, False)):
+        board.komi = komi
+        searcher = Searcher(puct(), Materialist(8, has_ownership, komi))
+        player = Player(searcher, PlayerSettings(resign_below=0.0))
+        assert (player.choose(board, Limit(simulations=64))[0] == PASS) == passes
 
 
 def test_more_simulations_find_a_capture():

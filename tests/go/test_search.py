@@ -9,7 +9,7 @@ from landmark.go.search.evaluator import Evaluation
 from landmark.go.search.parameters import KNOWN, PlayoutSettings, PriorSettings, SearchSettings
 from landmark.go.search.searcher import Limit, Searcher
 from landmark.go.search.tree import NODE
-from tests.go.boards import drawn, point, points, position
+from tests.go.boards import drawn, point, points, position, replayed
 
 FEW = Limit(simulations=600)
 
@@ -242,6 +242,21 @@ def test_after_a_pass_dead_stones_do_not_count():
     board.give_turn(BLACK)
     board.play(BLACK, PASS)
     assert Player(Searcher()).choose(board, FEW)[0] != PASS
+
+
+def test_after_a_pass_a_ko_that_decides_the_game_is_not_left_open():
+    """White passed although it can take B7 back at B6; two points are the margin."""
+    board = replayed(
+        "E3 F7 E4 C7 C5 F5 G4 G5 H4 H5 B7 B6 C6 B8 D7 C8 B5 D8 J5 J6 J4 H7 A6 E7 F4 A8 B2 D6 D5 "
+        "E5 D2 A7 pass B6 J7 H6 B7 pass"
+    )
+    player = Player(Searcher())
+    chosen, result = player.choose(board, Limit(simulations=4000))
+    assert board.score(result.dead_stones(board.state["colour"])) > 0
+    assert chosen != PASS
+    board.play(BLACK, point("B6"))
+    board.play(WHITE, PASS)
+    assert player.choose(board, Limit(simulations=4000))[0] == PASS
 
 
 def test_a_lost_game_is_resigned_after_several_searches():

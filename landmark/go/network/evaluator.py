@@ -36,7 +36,8 @@ class NetworkEvaluator:
     """Judges positions of one board size by a network, or by one for moves and one for results.
 
     Every position is turned by a symmetry that its stones and the seed decide; a search's root is
-    judged in all eight, and the mean counts. A network without a value says 0.5.
+    judged in all eight, and the mean counts. A network that knows no results says 0.5, and one that
+    knows no moves finds all alike.
     """
 
     def __init__(
@@ -46,19 +47,17 @@ class NetworkEvaluator:
         *,
         engine: EngineName = "auto",
         batch_size: int = 8,
-        temperature: float = 1.0,
         random_symmetry: bool = True,
         seed: int = 1,
     ) -> None:
         self.size, self.komi = network.size, network.komi
-        self.batch_size, self.temperature, self.seed = batch_size, temperature, seed
+        self.batch_size, self.seed = batch_size, seed
         self.random_symmetry = random_symmetry
         self._first = _Judge(network, engine)
         self._second = None if value_network is None else _Judge(value_network, engine)
         if value_network is not None and value_network.size != self.size:
             raise UserError("the networks for moves and for results play on boards of two sizes")
-        if self._first.outputs.policy is None:
-            raise UserError("a network that knows no moves cannot lead a search: give it as value")
+        self.has_policy = self._first.outputs.policy is not None
         self.has_value = (self._second or self._first).outputs.value is not None
         self._points = np.array(points_of(self.size))
         self._table = symmetry_table(self.size)
@@ -94,7 +93,7 @@ class NetworkEvaluator:
 
     def fingerprint(self) -> str:
         """A digest of weights and conditions: equal ones judge alike."""
-        conditions = (self.temperature, self.random_symmetry, self.seed)
+        conditions = (self.random_symmetry, self.seed)
         digest = hashlib.sha256(repr(conditions).encode())
         for judge in (self._first, self._second):
             if judge is not None:
@@ -107,11 +106,10 @@ class NetworkEvaluator:
                 f"the network plays on {self.size}x{self.size} boards, not on {played}x{played}"
             )
         outputs = self._first(states, self._table, symmetries)
-        assert outputs.policy is not None
-        priors = priors_of(
-            outputs.policy, states["colour"], self._points, self._table, symmetries,
-            float(self.temperature),
-        )  # fmt: skip
+        logits = outputs.policy
+        if logits is None:
+            logits = np.zeros((len(states), len(self._points) + 1), np.float32)
+        priors = priors_of(logits, states["colour"], self._points, self._table, symmetries)
         if self._second is not None:
             outputs = self._second(states, self._table, symmetries)
         values = np.full(len(states), 0.5, np.float32)

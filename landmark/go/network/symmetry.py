@@ -50,7 +50,6 @@ def priors_of(
     points: np.ndarray,
     table: np.ndarray,
     symmetries: np.ndarray,
-    temperature: float,
 ) -> np.ndarray:
     """(B, A + 1) logits of turned positions to (B, NUM_POINTS) probabilities of empty points and
     the pass."""
@@ -61,11 +60,11 @@ def priors_of(
         for index in range(len(points)):
             if colours[k, points[index]] == 0:
                 most = max(most, logits[k, to[index]])
-        priors[k, 0] = np.exp((logits[k, len(points)] - most) / temperature)
+        priors[k, 0] = np.exp(logits[k, len(points)] - most)
         total = priors[k, 0]
         for index in range(len(points)):
             if colours[k, points[index]] == 0:
-                weight = np.float32(np.exp((logits[k, to[index]] - most) / temperature))
+                weight = np.float32(np.exp(logits[k, to[index]] - most))
                 priors[k, points[index]] = weight
                 total += weight
         priors[k] /= total

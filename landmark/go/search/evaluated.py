@@ -142,22 +142,26 @@ def finish_leaves(
         nodes[index].prior_sum = 1 - values[k]
         if _is_due(nodes, used, nodes[index], depth, 0, parameters):
             add_children(nodes, used, index, state)
-            spread(nodes, index, priors[k])
+            spread(nodes, index, priors[k], parameters.prior_exponent)
         value = values[k] if state.to_move == 1 else 1 - values[k]
         _finish(nodes, state, work, depth, value, parameters)
 
 
 @compiled
-def spread(nodes: np.ndarray, leaf: int, priors: np.ndarray) -> None:
-    """Give the children their probabilities, so that they add up to 1."""
+def spread(nodes: np.ndarray, leaf: int, priors: np.ndarray, exponent: float) -> None:
+    """Give the children their probabilities, to a power, so that they add up to 1."""
     parent = nodes[leaf]
     total = np.float32(0)
     for child_index in range(parent.first_child, parent.first_child + parent.num_children):
-        total += priors[nodes[child_index].move]
+        child = nodes[child_index]
+        child.prior_visits = priors[child.move]
+        if exponent != 1:
+            child.prior_visits = np.float32(priors[child.move] ** exponent)
+        total += child.prior_visits
     for child_index in range(parent.first_child, parent.first_child + parent.num_children):
         child = nodes[child_index]
         if total > 0:
-            child.prior_visits = priors[child.move] / total
+            child.prior_visits /= total
         else:
             child.prior_visits = np.float32(1) / parent.num_children
 
@@ -187,7 +191,9 @@ def remember(
         work.num_judged += 1
 
 
-def open_root(tree: Tree, start: np.ndarray, evaluator: Evaluator) -> Evaluation:
+def open_root(
+    tree: Tree, start: np.ndarray, evaluator: Evaluator, parameters: np.ndarray
+) -> Evaluation:
     """Judge the root with care and give its moves their probabilities."""
     judged = judge_root(evaluator, start)
     nodes = tree.nodes
@@ -195,7 +201,8 @@ def open_root(tree: Tree, start: np.ndarray, evaluator: Evaluator) -> Evaluation
         add_children(nodes, tree.used, 0, start[0])
         nodes[0]["visits"] = 1
         nodes[0]["value_sum"] = 1 - judged.values[0]
-    spread(nodes, 0, np.asarray(judged.priors[0], np.float32))
+    priors = np.asarray(judged.priors[0], np.float32)
+    spread(nodes, 0, priors, parameters[0]["prior_exponent"])
     return judged
 
 

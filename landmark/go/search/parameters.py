@@ -79,6 +79,8 @@ class SearchSettings:
     papers with results from -1 to 1 have."""
     playout_share: Share = 0.0
     """Share of a playout's result in the value of a leaf, the rest is the evaluator's: lambda."""
+    prior_temperature: Annotated[float, Ge(0.05), Le(20)] = 1.0
+    """Temperature of the evaluator's probabilities; above 1 they are more alike."""
     virtual_loss: Annotated[int, Ge(0), Le(100)] = 1
     """Losses that a move counts while a leaf behind it waits for its evaluation."""
     first_play_urgency: Annotated[float, Ge(0), Le(1)] = 0.1
@@ -103,6 +105,7 @@ PARAMETERS = np.dtype(
         ("rave_bias", "f4"),
         ("exploration", "f4"),
         ("playout_share", "f8"),
+        ("prior_exponent", "f4"),
         ("virtual_loss", "f4"),
         ("first_play_urgency", "f4"),
         ("expand_after", "i4"),
@@ -133,6 +136,7 @@ def parameters_of(settings: SearchSettings, komi: float) -> np.ndarray:
     one["rave_bias"] = 1 / settings.rave if settings.rave else 0
     for name in ("exploration", "playout_share", "virtual_loss", "first_play_urgency"):
         one[name] = getattr(settings, name)
+    one["prior_exponent"] = 1 / settings.prior_temperature
     one["expand_after"], one["max_nodes"] = settings.expand_after, settings.max_nodes
     one["puct"] = settings.selection == "puct"
     playouts, priors = settings.playouts, settings.priors

@@ -42,6 +42,8 @@ class SearchResult:
     simulations: int
     """Run in this search."""
     seconds: float
+    by_evaluator: bool = False
+    """Whether an evaluator led the search, which knows when to pass."""
 
     @property
     def visits(self) -> int:
@@ -132,6 +134,7 @@ def gather(
         score,
         simulations,
         seconds,
+        is_puct,
     )
 
 

@@ -174,7 +174,8 @@ class Searcher:
         has_ownership = False
         for tree, evaluator in zip(self.trees, self.evaluators, strict=True):
             if not self._is_open:
-                self._root = open_root(tree, position.states, evaluator)
+                parameters = self._parameters(position)
+                self._root = open_root(tree, position.states, evaluator, parameters)
             has_ownership = self._root.ownership is not None
         self._is_open = True
         if not has_ownership and self.settings.playout_share == 0:

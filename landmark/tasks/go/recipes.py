@@ -15,6 +15,7 @@ from landmark.tasks.catalog import Network, System, add_system, recipe
 from landmark.tasks.go.games import GoDataConfig
 from landmark.tasks.go.reinforcement import ReinforceConfig
 from landmark.tasks.go.run import GoRun
+from landmark.tasks.go.self_play import SelfPlayConfig
 
 add_system(
     System(
@@ -81,7 +82,7 @@ def go_expert() -> GoRun:
     return GoRun(
         optimizer=_SGD,
         schedule=_cosine(0.05),
-        trainer=_trainer(5000, 500, ema_decay=0.999),
+        trainer=_trainer(4000, 500, ema_decay=0.999),
     )
 
 
@@ -125,4 +126,18 @@ def go_reinforce() -> GoRun:
         optimizer=OptimizerConfig(name="sgd"),
         schedule=ScheduleConfig(name="constant", rate=0.02, warmup_steps=0),
         trainer=_trainer(150, 25, monitor="won", higher_is_better=True),
+    )
+
+
+@recipe(
+    "go-self-play",
+    system="alphago",
+    summary="expert iteration: the network learns from its own search (--init-from RUN)",
+)
+def go_self_play() -> GoRun:
+    return GoRun(
+        learning=SelfPlayConfig(),
+        optimizer=_SGD,
+        schedule=_cosine(0.02),
+        trainer=_trainer(3000, 100, ema_decay=0.99, monitor="won", higher_is_better=True),
     )

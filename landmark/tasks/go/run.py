@@ -35,8 +35,10 @@ from landmark.tasks.go.games import (
     prepare_games,
 )
 from landmark.tasks.go.policy_games import PolicyPlayer, play_games
-from landmark.tasks.go.reinforcement import GameSeeds, ReinforceConfig, ReinforceObjective
+from landmark.tasks.go.reinforcement import POOL, GameSeeds, ReinforceConfig, ReinforceObjective
 from landmark.tasks.go.samples import GoBatchConfig, LabelledPositions, PositionSamples
+from landmark.tasks.go.self_play import FOLDER as SELF_PLAY
+from landmark.tasks.go.self_play import SelfPlayConfig, SelfPlaySource
 from landmark.tasks.task import Assembly, RunConfig, Task
 
 
@@ -60,7 +62,7 @@ class GoRun(RunConfig):
         default_key("architecture", "residual"),
     ] = dataclasses.field(default_factory=GoResNetConfig)
     learning: Annotated[
-        SupervisedConfig | ReinforceConfig,
+        SupervisedConfig | ReinforceConfig | SelfPlayConfig,
         Field(discriminator="method"),
         default_key("method", "supervised"),
     ] = dataclasses.field(default_factory=SupervisedConfig)
@@ -75,6 +77,11 @@ class GoRun(RunConfig):
             raise ValueError("trainer.sharded: batch norms are not cut into shards: leave it out")
         if self.learning.method != "supervised" and self.model.architecture == "alphago-value":
             raise ValueError(f"learning.method={self.learning.method}: needs a policy to play with")
+        if self.learning.method == "self-play" and self.model.architecture != "residual":
+            raise ValueError(
+                "learning.method=self-play: needs a network that judges moves and results: set "
+                "model.architecture=residual"
+            )
         return self
 
 
@@ -123,6 +130,7 @@ def assemble(config: GoRun, folder: Path, device: torch.device) -> Assembly:
         source=source,
         validation=_loader(config, folder, "valid"),
         evaluator=evaluator,
+        remarks=source.remarks if isinstance(source, SelfPlaySource) else None,
     )
 
 
@@ -134,8 +142,14 @@ def _learning(
     if isinstance(learning, SupervisedConfig):
         objective = PolicyValueObjective(network, config.objective)
         return objective, _loader(config, folder, "train"), None
+    evaluator = BeginningEvaluator(network, config, learning.evaluation_games)
+    if isinstance(learning, SelfPlayConfig):
+        source = SelfPlaySource(
+            network, config.model, learning, folder, config.seed, config.data.komi,
+            config.batches.size, config.trainer.accumulate,
+        )  # fmt: skip
+        return PolicyValueObjective(network, config.objective), source, evaluator
     features = feature_set(config.model.features)
-    evaluator = BeginningEvaluator(network, config)
     reinforce = ReinforceObjective(
         network, features, learning, folder, config.seed, config.data.komi
     )
@@ -171,17 +185,16 @@ def labelled_positions(config: GoRun, folder: Path, split: str) -> LabelledPosit
 class BeginningEvaluator:
     """Share of games won against the weights at the beginning, both without search."""
 
-    def __init__(self, network: GoNetwork, config: GoRun) -> None:
-        self.network, self.config = network, config
+    def __init__(self, network: GoNetwork, config: GoRun, games: int) -> None:
+        self.network, self.config, self.games = network, config, games
         self.beginning = copy.deepcopy(network).eval()
 
     def __call__(self, step: int, stopping: Stopping) -> Mapping[str, float] | None:
         config = self.config
-        assert isinstance(config.learning, ReinforceConfig)
         features = feature_set(config.model.features)
         present = PolicyPlayer(self.network, features)
         beginning = PolicyPlayer(self.beginning, features)
-        seeds = range(2 * config.seed, 2 * config.seed + config.learning.evaluation_games)
+        seeds = range(2 * config.seed, 2 * config.seed + self.games)
         results, _ = play_games(present, beginning, seeds, config.data.komi, keeps=False)
         return {"won": float(results.mean())}
 
@@ -192,6 +205,6 @@ TASK = Task(
     lambda config: games_digest(config.data),
     prepare,
     assemble,
-    prepared=(GAMES, "initial", "pool"),
+    prepared=(GAMES, "initial", POOL, SELF_PLAY),
     resolved=("model.size", "model.planes", "trainer.max_steps"),
 )
