@@ -293,3 +293,43 @@ def review(
 
         save_picture(draw(reviewed), figure)
     print(json.dumps(reviewed.json())) if as_json else print(*reviewed.lines(), sep="\n")
+
+
+@app.command()
+def learn(
+    settings: Annotated[
+        list[str] | None,
+        typer.Argument(help="Settings of every stage, as threads=1.", metavar="[SETTING=VALUE]..."),
+    ] = None,
+    folder: Annotated[Path, typer.Option(help="Folder for the runs, one for each stage.")] = Path(
+        "runs/alphago"
+    ),
+    stage: Annotated[
+        list[str] | None,
+        typer.Option(help="Only this stage: expert, reinforce, value, self-play. Repeatable."),
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="Your games: an SGF file, or a folder of them.")
+    ] = None,
+) -> int:
+    """Train AlphaGo stage by stage: expert games, reinforcement, value, self-play.
+
+    The same command goes on where it was stopped; finished stages are not trained again.
+    """
+    _prepare()
+    from landmark.cli.training import run_training
+    from landmark.tasks.go.options import GoDataOptions
+    from landmark.tasks.go.stages import beginning, chosen_stages, is_finished
+
+    own = [f"{key}={json.dumps(value)}" for key, value in GoDataOptions(data=data).overrides().items()]
+    for each in chosen_stages(stage or []):
+        run = folder / each.name
+        if is_finished(run):
+            print(f"{run}: finished", file=sys.stderr)
+            continue
+        print(f"stage {each.name}: {each.what}", file=sys.stderr)
+        overrides = [*own, *beginning(each, folder), *(settings or [])]
+        resume = "auto" if run.exists() else None
+        if code := run_training(each.recipe, run, overrides, resume):
+            return code
+    return 0

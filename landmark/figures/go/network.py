@@ -68,6 +68,7 @@ def compute(options: Options, report: Report) -> NetworkView:
 
     import landmark
     from landmark.go.network.evaluator import NetworkEvaluator
+    from landmark.go.network.source import USUAL
     from landmark.go.rules.geometry import COLOUR_NAMES, vertex
     from landmark.go.search.parameters import SearchSettings
     from landmark.go.search.searcher import Limit, Searcher
@@ -78,7 +79,7 @@ def compute(options: Options, report: Report) -> NetworkView:
     )
     position, title = _position(options, pipeline.config.data.size, pipeline.config.data.komi)
     judged = pipeline.judge(position)
-    search = SearchSettings(selection="puct")
+    search = SearchSettings(**USUAL)
     evaluator = NetworkEvaluator(pipeline.network)
     searcher = Searcher(search, evaluator)
     found = searcher.search(position, Limit(simulations=options.simulations))
@@ -148,7 +149,7 @@ def draw(record: NetworkView) -> "Figure":
     import dataclasses
 
     inches = 0.3 * record.board.size + 1.2
-    figure, grid = style.panels(columns=3, size=(inches, inches))
+    figure, grid = style.panels(columns=3, size=(inches, inches + 0.3))
     plain = dataclasses.replace(record.board, ownership=None)
     for axes, shares, name in (
         (grid[0, 0], record.policy, "policy"),

@@ -11,7 +11,7 @@ import io
 import multiprocessing
 import os
 import time
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
@@ -68,8 +68,10 @@ class SelfPlayConfig:
     """Updates of each generation."""
     window: Annotated[int, Field(ge=1)] = 8
     """Generations whose games are learnt from, this one included."""
-    processes: Annotated[int, Field(ge=1, le=limits.WORKERS)] | None = None
-    """Processes that play, one thread each; null: one for each core. Games do not depend on it."""
+    processes: Annotated[int, Field(ge=0, le=limits.WORKERS)] | None = None
+    """Processes that play, one thread each; null: one for each core; 0: play in the main process.
+    Games do not depend on it.
+    """
     play: SelfPlaySettings = field(default_factory=SelfPlaySettings)
     evaluation_games: Annotated[int, Field(ge=2, le=limits.BATCH)] = 200
     """Games against the weights at the beginning, at each validation, both without search."""
@@ -215,7 +217,8 @@ class _Players:
     """Processes that play games, one thread each; they start with the first games."""
 
     def __init__(self, config: SelfPlayConfig) -> None:
-        self.count = config.processes or len(os.sched_getaffinity(0))
+        chosen = config.processes
+        self.count = len(os.sched_getaffinity(0)) if chosen is None else chosen
         self.context = multiprocessing.get_context("spawn")
         self.stop = self.context.Event()
         self.pool: ProcessPoolExecutor | None = None
@@ -245,10 +248,14 @@ class _Players:
             raise InterruptedTraining(told[0], step)
 
     def _play(self, orders: list[_Order]) -> None:
+        if not self.count:
+            for order in orders:
+                _play_file(order, self.stop.is_set)
+            return
         self.pool = self.pool or ProcessPoolExecutor(
             self.count, self.context, initializer=_begin, initargs=(self.stop,)
         )
-        waiting: list[Future[None]] = [self.pool.submit(_play_file, order) for order in orders]
+        waiting: list[Future[None]] = [self.pool.submit(_play_file_here, order) for order in orders]
         for done in as_completed(waiting):
             done.result()
 
@@ -268,14 +275,19 @@ def _begin(stop: Any) -> None:
     _told[:] = [stop]
 
 
-def _play_file(order: _Order) -> None:
+def _play_file_here(order: _Order) -> None:
+    """In a process that plays."""
+    _play_file(order, _told[0].is_set)
+
+
+def _play_file(order: _Order, stopping: Callable[[], bool]) -> None:
     """Play the games of a file and write it whole, unless told to stop."""
     network = build_network(order.model)
     load_module(network, load_tensors(order.weights, _MODEL), order.weights)
     trained = TrainedNetwork(network.eval(), order.model.features, order.model.size, order.komi)
     evaluator = NetworkEvaluator(trained, batch_size=order.play.in_step, seed=order.seeds[0])
     played = play_against_itself(
-        evaluator, order.seeds, order.model.size, order.komi, order.play, _told[0].is_set
+        evaluator, order.seeds, order.model.size, order.komi, order.play, stopping
     )
     if played is not None:
         write_games(order.path, played)
