@@ -2,11 +2,14 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+import landmark.cli.go
 from landmark.cli.main import run
 from landmark.core.configuration import Provenance
 from landmark.core.errors import UserError
@@ -106,6 +109,23 @@ def test_a_match_of_networks_is_the_same_in_one_process_and_in_two(tmp_path):
     assert played[0] == played[1]
     assert len(set(played[0].values())) > 1
     assert {one.ending for one in results[0].outcomes} <= {"score", "resign"}
+
+
+def test_a_match_is_not_gone_on_with_other_weights(tmp_path):
+    seeds = iter([1, 2])
+
+    def next_weights(path: Path) -> TrainedNetwork:
+        return residual(5, next(seeds))
+
+    def terms(name: str) -> MatchTerms:
+        spec = parse_contestant(f"policy:{name}", next_weights)
+        return MatchTerms(replace(spec, text="policy:run"), spec, games=0, size=5)
+
+    first = terms("a")
+    hold_match(replace(first, second=first.first), tmp_path)
+    other = terms("b")
+    with pytest.raises(UserError, match="first_network was"):
+        hold_match(replace(other, second=other.first), tmp_path)
 
 
 def test_a_network_is_opened_once_in_a_process(monkeypatch):
@@ -252,6 +272,14 @@ def test_the_command_says_in_one_line_that_there_is_no_network(words, tmp_path, 
     error = capsys.readouterr().err.strip()
     assert "none" in error
     assert len(error.splitlines()) == 1
+
+
+def test_a_run_of_another_task_has_no_go_network(monkeypatch):
+    monkeypatch.setattr("landmark.engine.run.Run.open", lambda path: path)
+    config = SimpleNamespace(task="translation")
+    monkeypatch.setattr("landmark.tasks.training.load_config", lambda run: config)
+    with pytest.raises(UserError, match="runs/x: is a run of task 'translation', no Go network"):
+        landmark.cli.go.open_network(Path("runs/x"))
 
 
 def test_policy_only_needs_a_network(capsys):

@@ -40,10 +40,20 @@ class MatchTerms:
         return {
             "first": self.first.text,
             "second": self.second.text,
+            **self._networks(),
             "size": self.size,
             "komi": self.komi,
             "seed": self.seed,
             "referee": "gnugo" if self.uses_gnu_go else "landmark",
+        }
+
+    def _networks(self) -> dict[str, str]:
+        """Digests of the networks that play: a run that was trained on is another player."""
+        specs = {"first_network": self.first, "second_network": self.second}
+        return {
+            name: spec.source.evaluator().fingerprint()[:16]
+            for name, spec in specs.items()
+            if spec.source is not None
         }
 
     def tasks(self) -> list[GameTask]:
