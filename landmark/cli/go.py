@@ -84,9 +84,10 @@ def gtp(
     A controller's time settings count before --simulations and --seconds.
     """
     player, limit = _player(settings, simulations, seconds, threads, seed)
-    from landmark.go.gtp.program import StreamLines, serve
+    from landmark.go.gtp.program import StreamLines, open_streams, serve
     from landmark.go.gtp.session import Session
 
+    open_streams(sys.stdin, sys.stdout)
     serve(Session(player, limit, size, komi), StreamLines(sys.stdin), sys.stdout)
 
 
