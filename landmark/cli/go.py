@@ -138,9 +138,10 @@ def gtp(
     player, limit = _player(
         settings, simulations, seconds, threads, seed, size, network, policy_only
     )
-    from landmark.go.gtp.program import StreamLines, serve
+    from landmark.go.gtp.program import StreamLines, open_streams, serve
     from landmark.go.gtp.session import Session
 
+    open_streams(sys.stdin, sys.stdout)
     serve(Session(player, limit, size, komi), StreamLines(sys.stdin), sys.stdout)
 
 

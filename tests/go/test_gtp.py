@@ -1,6 +1,5 @@
 import io
 import os
-import random
 import shutil
 import subprocess
 import sys
@@ -9,15 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.go_agreement import fuzz_gtp, rules_against_gnu_go, scores_against_gnu_go
 from landmark.go.gtp.controller import Controller
 from landmark.go.gtp.program import StreamLines, build_handlers, serve
 from landmark.go.gtp.protocol import ListedLines, Server, parse_command
 from landmark.go.gtp.session import Session
-from landmark.go.match.contestant import find_gnu_go
 from landmark.go.player import Player
-from landmark.go.rules.geometry import BLACK, COLOUR_NAMES, PASS, WHITE, vertex
+from landmark.go.rules.geometry import BLACK, WHITE, vertex
 from landmark.go.rules.handicap import handicap_points
-from landmark.go.rules.position import Position
 from landmark.go.search.parameters import SearchSettings
 from landmark.go.search.searcher import Limit, Searcher
 
@@ -207,25 +205,23 @@ def test_time_settings_limit_the_next_move():
     assert [answer[0] for answer in wrong] == ["?"] * 3
 
 
-WORDS = ("play", "genmove", "boardsize", "komi", "b", "w", "black", "D4", "pass", "A1", "Z99", "9",
-         "-1", "1e400", "nan", "undo", "loadsgf", "kata-analyze", "lz-genmove_analyze", "interval",
-         "fixed_handicap", "set_free_handicap", "final_score", "final_status_list", "dead", "#",
-         "time_settings", "time_left", "kgs-time_settings", "byoyomi", "canadian", "kgs-rules",
-         "chinese", "1000000000000", "é", "\x00", "is_legal", "clear_board", "showboard",
-         "printsgf", "kgs-genmove_cleanup", "reg_genmove", "gogui-play_sequence", "avoid",
-         "final_status", "all_legal", "2", "3", "19", "²")  # fmt: skip
-
-
 def test_lines_of_nonsense_never_end_it():
-    rng = random.Random(1)
-    searcher = Searcher(SearchSettings(max_nodes=20_000))
-    session = Session(Player(searcher), Limit(simulations=2))
-    session.dead_stones = lambda: []  # searched elsewhere
-    lines = [" ".join(rng.choices(WORDS, k=rng.randint(0, 5))) for _ in range(3000)]
-    lines = [line for line in lines if "19" not in line]  # moves there take longer
-    answers = talk(*lines, "name", session=session)
-    assert answers[-1] == "= Landmark"
-    assert {answer[0] for answer in answers} == {"=", "?"}
+    counts = fuzz_gtp(2000)
+    assert counts["accepted"] + counts["refused"] > 1900
+    assert min(counts["accepted"], counts["refused"]) > 300
+
+
+def test_no_byte_of_a_controller_ends_it():
+    sent = b"name\n1 p\xff\xc3lay\nboard\rsize 5\n2 play b \xe9A1\nquery_boardsize\n3 name\n"
+    strict = {**os.environ, "PYTHONIOENCODING": "ascii:strict"}
+    done = subprocess.run(OURS, input=sent, capture_output=True, check=True, env=strict)
+    answers = done.stdout.decode().split("\n\n")
+    assert [answer[:2] for answer in answers] == ["= ", "?1", "=", "?2", "? ", "=3", ""]
+
+
+def test_the_end_of_a_long_line_is_no_command_of_its_own():
+    lines = StreamLines(io.StringIO("1 name " + "name " * 50_000 + "\n2 name\n"))
+    assert [(lines.next() or "")[:6] for _ in range(3)] == ["1 name", "2 name", ""]
 
 
 def test_an_output_that_is_closed_ends_it():
@@ -307,30 +303,15 @@ def test_sabakis_library_drives_it(tmp_path, needs_program):
     ], result.stderr
 
 
-def test_legality_captures_and_scores_are_gnu_gos(needs_program):
+def test_legality_and_captures_are_gnu_gos(needs_program):
     needs_program("gnugo", "gnugo")
-    rng, compared = random.Random(4), 0
-    with Controller(f"{find_gnu_go()} --mode gtp --level 0 --chinese-rules --positional-superko"
-                    ) as gnu_go:  # fmt: skip
-        for _ in range(5):
-            board = Position(9)
-            for command in ("boardsize 9", "clear_board", "komi 7"):
-                gnu_go.send(command)
-            for _ in range(120):
-                colour = board.to_move
-                name = COLOUR_NAMES[colour]
-                theirs = set(gnu_go.send(f"all_legal {name}").split())
-                ours = {vertex(p, 9) for p in board.legal_moves(colour)}
-                assert ours == theirs - {"PASS"}, board.diagram()
-                choices = board.legal_moves(colour)
-                chosen = rng.choice(choices) if choices else PASS
-                board.play(colour, chosen)
-                gnu_go.send(f"play {name} {vertex(chosen, 9)}")
-                for taker in (BLACK, WHITE):
-                    taken = gnu_go.send(f"captures {COLOUR_NAMES[taker]}")
-                    assert int(taken) == board.captured(BLACK + WHITE - taker)
-                compared += 1
-    assert compared == 600
+    assert rules_against_gnu_go(50)["positions"] == 6000
+
+
+def test_finished_games_are_counted_as_gnu_go_counts_them(needs_program):
+    needs_program("gnugo", "gnugo")
+    for position, ours, theirs in scores_against_gnu_go(6):
+        assert ours == theirs, position.diagram()
 
 
 def test_lines_are_read_ahead_by_a_thread():

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from benchmarks.go_agreement import score_from_the_centre
 from landmark.core.errors import UserError
 from landmark.go.player import Player, PlayerSettings
 from landmark.go.rules.geometry import BLACK, NUM_POINTS, PASS, WHITE, point_at, vertex
@@ -43,6 +44,12 @@ def test_black_takes_the_centre_of_5x5_and_is_ahead():
     found = searcher.search(Position(5, komi=7.0), Limit(simulations=4000))
     assert vertex(found.best, 5) == "C3"
     assert found.win_rate > 0.55
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_black_wins_all_of_5x5_from_the_centre(seed):
+    """Van der Werf, van den Herik and Uiterwijk 2003, "Solving Go on small boards"."""
+    assert score_from_the_centre(2000, seed) == 25
 
 
 CAPTURE = drawn(

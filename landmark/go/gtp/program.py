@@ -1,5 +1,6 @@
 """Our program behind the protocol."""
 
+import io
 import queue
 import threading
 from typing import TextIO
@@ -49,6 +50,8 @@ class StreamLines:
         try:
             while line := stream.readline(LONGEST_LINE):
                 self._lines.put(line)
+                while len(line) == LONGEST_LINE and not line.endswith("\n"):
+                    line = stream.readline(LONGEST_LINE)  # the rest is no command of its own
         except (OSError, ValueError):
             pass
         self._lines.put(None)
@@ -58,6 +61,17 @@ class StreamLines:
 
     def is_waiting(self) -> bool:
         return not self._lines.empty()
+
+
+def open_streams(lines: TextIO, output: TextIO) -> None:
+    """Let no byte of a controller, and no word of an answer, end the program.
+
+    Only line feeds end a line, as the protocol has it.
+    """
+    if isinstance(lines, io.TextIOWrapper):
+        lines.reconfigure(encoding="utf-8", errors="replace", newline="\n")
+    if isinstance(output, io.TextIOWrapper):
+        output.reconfigure(encoding="utf-8", errors="replace")
 
 
 def serve(session: Session, lines: LineSource, output: TextIO) -> None:

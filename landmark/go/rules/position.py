@@ -123,6 +123,9 @@ class Position:
 
     def fault_of(self, colour: int, point: int) -> str | None:
         """Why a move is illegal; None: it is legal."""
+        return self._fault_of(colour, point, self.history())
+
+    def _fault_of(self, colour: int, point: int, history: np.ndarray) -> str | None:
         state = self.state
         if point == PASS:
             return None
@@ -132,7 +135,7 @@ class Position:
             return "ko"
         if not moves.is_legal(state, U(point), U(colour)):
             return "suicide"
-        if moves.hash_after(state, U(point), U(colour)) in self.history():
+        if moves.hash_after(state, U(point), U(colour)) in history:
             return "superko"
         return None
 
@@ -141,7 +144,9 @@ class Position:
 
     def legal_moves(self, colour: int) -> list[int]:
         """The points where a colour may play; it may always pass."""
-        return [point for point in points_of(self.size) if self.is_legal(colour, point)]
+        history = self.history()
+        faults = ((p, self._fault_of(colour, p, history)) for p in points_of(self.size))
+        return [point for point, fault in faults if fault is None]
 
     def play(self, colour: int, point: int) -> int:
         """Make a move of either colour (0: pass); the number of stones captured."""
