@@ -322,7 +322,9 @@ def learn(
     from landmark.tasks.go.options import GoDataOptions
     from landmark.tasks.go.stages import beginning, chosen_stages, is_finished
 
-    own = [f"{key}={json.dumps(value)}" for key, value in GoDataOptions(data=data).overrides().items()]
+    own = [
+        f"{key}={json.dumps(value)}" for key, value in GoDataOptions(data=data).overrides().items()
+    ]
     for each in chosen_stages(stage or []):
         run = folder / each.name
         if is_finished(run):
