@@ -164,10 +164,10 @@ def test_a_policy_plays_what_it_likes_best_or_draws():
     assert PolicyPlayer(evaluator).choose(board, ONE_LOOK)[0] == point("C3", 5)
     settings = PolicySettings(temperature=1.0)
     drawn_moves = [
-        PolicyPlayer(evaluator, settings, seed).choose(board, ONE_LOOK)[0] for seed in range(200)
+        PolicyPlayer(evaluator, settings, seed).choose(board, ONE_LOOK)[0] for seed in range(100)
     ]
-    assert 90 < drawn_moves.count(point("C3", 5)) < 150
-    assert 30 < drawn_moves.count(point("B2", 5)) < 90
+    assert 50 < drawn_moves.count(point("C3", 5)) < 80
+    assert 18 < drawn_moves.count(point("B2", 5)) < 48
     again = PolicyPlayer(evaluator, settings, 7).choose(board, ONE_LOOK)[0]
     assert again == drawn_moves[7]
     board.play(BLACK, point("C3", 5))
