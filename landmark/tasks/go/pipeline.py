@@ -71,7 +71,8 @@ class GoPipeline:
                 f"{self.run.folder}: the network plays on {size}x{size} boards, not on "
                 f"{position.size}x{position.size}"
             )
-        found = NetworkEvaluator(self.network, engine="torch").evaluate_root(position.states)
+        evaluator = NetworkEvaluator(self.network, engine="torch")
+        found = evaluator.evaluate_root(position.states)
         points = [*points_of(position.size), PASS]
         legal = [point for point in points if position.is_legal(position.to_move, point)]
         priors = found.priors[0][legal]
@@ -79,7 +80,7 @@ class GoPipeline:
         moves = tuple((legal[k], float(priors[k] / priors.sum())) for k in order)
         return Judgement(
             moves,
-            None if found.values is None else float(found.values[0]),
+            float(found.values[0]) if evaluator.has_value else None,
             None if found.scores is None else float(found.scores[0]),
             None if found.ownership is None else found.ownership[0],
         )
