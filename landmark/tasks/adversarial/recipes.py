@@ -105,7 +105,7 @@ def gan_ring() -> AdversarialRun:
     "gan-grid",
     system="gan",
     summary="25 Gaussians on a grid: does the GAN find all modes?",
-    minutes=4.7,
+    minutes=5.2,
 )
 def gan_grid() -> AdversarialRun:
     grid = GridConfig(noise_size=2, prior="uniform")
