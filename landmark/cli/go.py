@@ -194,6 +194,46 @@ def match(
         print(*result.lines(), sep="\n")
 
 
+@app.command()
+def games(
+    folder: Annotated[
+        Path, typer.Option(help="Folder for games.sgf; the same command goes on where it was.")
+    ],
+    engine: Annotated[
+        str,
+        typer.Option(help="Who plays: landmark:1000, gnugo:10, or a GTP program's command line."),
+    ] = "landmark:1000",
+    count: Annotated[
+        int, typer.Option("--games", min=1, max=1_000_000, help="Number of games.")
+    ] = 1000,
+    size: Size = 9,
+    komi: Komi = 7.0,
+    random: Annotated[
+        float,
+        typer.Option(
+            min=0, max=0.5, help="Share of random moves after the opening; never targets."
+        ),
+    ] = 0.05,
+    jobs: Annotated[int, typer.Option(min=1, max=64, help="Games at the same time.")] = 1,
+    seed: Seed = 1,
+    timeout: Annotated[
+        float, typer.Option(min=1, max=86_400, help="Seconds a GTP program has for a move.")
+    ] = 120.0,
+) -> None:
+    """Make games to learn from: one program plays both sides, after 4 to 8 random moves."""
+    _prepare()
+    from landmark.go.game_making import GAMES, GameTerms, make_games
+    from landmark.go.match.contestant import parse_contestant
+
+    terms = GameTerms(parse_contestant(engine), size, komi, random, seed, timeout)
+
+    def report(result: str, done: int) -> None:
+        print(f"game {done} of {count}: {result}", file=sys.stderr)
+
+    found = make_games(terms, count, folder, jobs, report)
+    print(f"{found} games in {folder / GAMES}")
+
+
 def _folder_name(first: str, second: str) -> str:
     words = f"{first}-{second}"
     return "".join(c if c.isalnum() or c in "-_." else "-" for c in words)[:100].strip("-.")
