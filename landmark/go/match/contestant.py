@@ -77,8 +77,15 @@ def parse_contestant(text: str) -> ContestantSpec:
             raise UserError(f"{text}: GNU Go's levels go from 0 to 19, as gnugo:10")
         level = rest or "10"
         return ContestantSpec(text, gnu_go_command(int(level)))
-    if not text.strip():
-        raise UserError("a player is landmark:10000, gnugo:10, or a GTP program's command line")
+    try:
+        program = next(iter(shlex.split(text)), "")
+    except ValueError as error:
+        raise UserError(f"{text}: {error}") from None
+    if shutil.which(program) is None:
+        raise UserError(
+            f"{program!r} is not a program: a player is landmark:10000, gnugo:10, or the command "
+            "line of a GTP program"
+        )
     return ContestantSpec(text, text)
 
 
