@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from landmark.go.search.parameters import SearchSettings
     from landmark.go.search.searcher import Limit
 
-app = App(help="Play Go, review games, hold matches between programs, speak GTP.")
+app = App(help="Play Go, review games, play matches between programs, speak GTP.")
 
-Simulations = Annotated[int | None, typer.Option(min=1, max=10**9, help="Simulations a move.")]
-Seconds = Annotated[float | None, typer.Option(min=0.01, max=86_400, help="Seconds a move.")]
+Simulations = Annotated[int | None, typer.Option(min=1, max=10**9, help="Simulations per move.")]
+Seconds = Annotated[float | None, typer.Option(min=0.01, max=86_400, help="Seconds per move.")]
 SearchThreads = Annotated[
-    int, typer.Option("--threads", min=1, max=64, help="Search threads, a tree each.")
+    int, typer.Option("--threads", min=1, max=64, help="Search threads, each with its own tree.")
 ]
 Seed = Annotated[int, typer.Option(min=0, max=2**62, help="Random seed.")]
 Size = Annotated[int, typer.Option(min=2, max=19, help="Board size.")]
-Komi = Annotated[float, typer.Option(min=-400, max=400, help="Points that White begins with.")]
+Komi = Annotated[float, typer.Option(min=-400, max=400, help="Points added to White's score.")]
 Settings = Annotated[
     list[str] | None,
     typer.Argument(
@@ -133,7 +133,7 @@ def gtp(
 ) -> None:
     """Speak the Go Text Protocol on stdin and stdout, for Sabaki, GoGui, KGS or CGOS.
 
-    A controller's time settings count before --simulations and --seconds.
+    Time settings that the controller sends replace --seconds.
     """
     player, limit = _player(
         settings, simulations, seconds, threads, seed, size, network, policy_only
@@ -159,22 +159,24 @@ def match(
     games: Annotated[int, typer.Option(min=1, max=100_000, help="Number of games.")] = 100,
     size: Size = 9,
     komi: Komi = 7.0,
-    jobs: Annotated[int, typer.Option(min=1, max=64, help="Games at the same time.")] = 1,
+    jobs: Annotated[int, typer.Option(min=1, max=64, help="Games to play in parallel.")] = 1,
     seed: Seed = 1,
     referee: Annotated[
         str | None,
-        typer.Option(help="Who counts: gnugo or landmark; default: gnugo if it plays."),
+        typer.Option(
+            help="Scorer of finished games: gnugo or landmark. Default: gnugo if it plays."
+        ),
     ] = None,
     timeout: Annotated[
-        float, typer.Option(min=1, max=86_400, help="Seconds a GTP program has for a move.")
+        float, typer.Option(min=1, max=86_400, help="Seconds a GTP program may take for a move.")
     ] = 120.0,
     folder: Annotated[
         Path | None,
-        typer.Option(help="Folder for the games; the same command goes on where it was."),
+        typer.Option(help="Folder for the games; the same command resumes an unfinished match."),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Let two players meet, in pairs of games from the same opening with both colours."""
+    """Play a match between two programs: each opening twice, with colours swapped."""
     _prepare()
     from landmark.go.match.contestant import parse_contestant
     from landmark.go.match.match import MatchTerms, hold_match
@@ -294,7 +296,9 @@ def play(
 def review(
     game: Annotated[Path, typer.Argument(help="SGF file; its first game is reviewed.")],
     settings: Settings = None,
-    simulations: Annotated[int, typer.Option(min=1, max=10**8, help="Simulations a move.")] = 2000,
+    simulations: Annotated[
+        int, typer.Option(min=1, max=10**8, help="Simulations per move.")
+    ] = 2000,
     threads: SearchThreads = 1,
     seed: Seed = 1,
     network: Network = None,

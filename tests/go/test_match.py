@@ -48,8 +48,9 @@ def test_players_are_read_from_the_command_line():
     assert (ours.settings.rave, ours.settings.playouts.patterns) == (0, 0.5)
     assert parse_contestant("landmark:2s,threads=2").limit.seconds == 2
     assert parse_contestant("landmark").limit.simulations == 10_000
-    assert parse_contestant("mygo --gtp {seed}").command == "mygo --gtp {seed}"
-    for text in ("landmark:many", "landmark:5,raves=1", "gnugo:x", "  "):
+    program = f"{sys.executable} --gtp {{seed}}"
+    assert parse_contestant(program).command == program
+    for text in ("landmark:many", "landmark:5,raves=1", "gnugo:x", "nogo:5", "a 'b", "  "):
         with pytest.raises(UserError):
             parse_contestant(text)
 

@@ -102,9 +102,14 @@ def parse_contestant(text: str, open_network: OpenNetwork | None = None) -> Cont
             raise UserError(f"{text}: GNU Go's levels go from 0 to 19, as gnugo:10")
         level = rest or "10"
         return ContestantSpec(text, gnu_go_command(int(level)))
-    if not text.strip():
+    try:
+        program = next(iter(shlex.split(text)), "")
+    except ValueError as error:
+        raise UserError(f"{text}: {error}") from None
+    if shutil.which(program) is None:
         raise UserError(
-            "a player is landmark:10000, policy:RUN, gnugo:10, or a GTP program's command line"
+            f"{program!r} is not a program: a player is landmark:10000, policy:RUN, gnugo:10, or "
+            "the command line of a GTP program"
         )
     return ContestantSpec(text, text)
 
