@@ -123,7 +123,7 @@ def test_a_set_that_is_not_there_is_refused_with_those_that_are():
 def test_alphago_planes_are_those_of_slow_sets(size, seeds):
     filled = np.zeros(49)
     for seed in range(seeds):
-        boards = random_positions(size, min(2 * size * size, 160), seed)
+        boards = random_positions(size, min(2 * size * size, 250), seed)
         planes = planes_of("alphago-value", boards)
         assert (planes[:, :48] == planes_of("alphago", boards)).all()
         step = 20 if size == 19 else 1
