@@ -351,20 +351,22 @@ def learn(
     ),
     stage: Annotated[
         list[str] | None,
-        typer.Option(help="Only this stage: expert, reinforce, value, self-play. Repeatable."),
+        typer.Option(
+            help="Only this stage: expert, rollout, reinforce, value, self-play. Repeatable."
+        ),
     ] = None,
     data: Annotated[
         Path | None, typer.Option(help="Your games: an SGF file, or a folder of them.")
     ] = None,
 ) -> int:
-    """Train AlphaGo stage by stage: expert games, reinforcement, value, self-play.
+    """Train AlphaGo stage by stage: expert games, rollouts, reinforcement, value, self-play.
 
     The same command goes on where it was stopped; finished stages are not trained again.
     """
     _prepare()
     from landmark.cli.training import run_training
     from landmark.tasks.go.options import GoDataOptions
-    from landmark.tasks.go.stages import beginning, chosen_stages, is_finished
+    from landmark.tasks.go.stages import beginning, chosen_stages, is_finished, train_rollouts
 
     own = [
         f"{key}={json.dumps(value)}" for key, value in GoDataOptions(data=data).overrides().items()
@@ -375,6 +377,9 @@ def learn(
             print(f"{run}: finished", file=sys.stderr)
             continue
         print(f"stage {each.name}: {each.what}", file=sys.stderr)
+        if each.recipe is None:
+            print(train_rollouts(folder, lambda note: print(note["text"], file=sys.stderr)))
+            continue
         overrides = [*own, *beginning(each, folder), *(settings or [])]
         resume = "auto" if run.exists() else None
         if code := run_training(each.recipe, run, overrides, resume):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from landmark.core.configuration import Provenance, build, override
 from landmark.core.errors import UserError
+from landmark.go.rollout.policy import RolloutPolicy
 from landmark.go.search.parameters import SearchSettings
 from landmark.go.search.searcher import Searcher
 
@@ -98,7 +99,9 @@ def search_settings(
 
 def open_searcher(settings: SearchSettings, source: NetworkSource | None, size: int) -> Searcher:
     """A search on a board, led by a network where there is one."""
+    path = settings.rollout_policy
+    rollouts = None if path is None else RolloutPolicy.load(path)
     if source is None:
-        return Searcher(settings)
+        return Searcher(settings, rollout_policy=rollouts)
     source.check(size, needs_value=settings.playout_share < 1)
-    return Searcher(settings, source.evaluator())
+    return Searcher(settings, source.evaluator(), rollout_policy=rollouts)

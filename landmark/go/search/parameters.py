@@ -1,5 +1,6 @@
 """The settings of a search, and the record that compiled code reads them from."""
 
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -95,6 +96,10 @@ class SearchSettings:
     threads: Annotated[int, Ge(1), Le(64)] = 1
     """Independent trees, searched side by side and merged at the root."""
     seed: Annotated[int, Ge(0), Le(2**63 - 1)] = 1
+    rollout_policy: Path | None = None
+    """File of a rollout policy that playouts follow (`landmark go learn` makes one); null: what
+    `playouts` knows.
+    """
     playouts: PlayoutSettings = PlayoutSettings()
     priors: PriorSettings = PriorSettings()
 

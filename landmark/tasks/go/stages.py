@@ -6,8 +6,15 @@ from pathlib import Path
 
 from landmark.core.errors import UserError
 from landmark.core.registry import nearest
+from landmark.core.storage import make_folder
 from landmark.engine.run import Run
+from landmark.go.rollout.training import train_rollout_policy
+from landmark.tasks.card import Report
+from landmark.tasks.go.games import open_games
 from landmark.tasks.training import load_config
+
+ROLLOUT = "policy.npz"
+"""The file of a rollout policy."""
 
 
 @dataclass(frozen=True)
@@ -15,7 +22,8 @@ class Stage:
     """A training of the chain."""
 
     name: str
-    recipe: str
+    recipe: str | None
+    """None: the rollout policy, which is no network."""
     what: str
     begins_from: str | None = None
     """The stage whose network it goes on with."""
@@ -23,6 +31,7 @@ class Stage:
 
 STAGES = (
     Stage("expert", "go-expert", "policy, value, ownership and score from expert games"),
+    Stage("rollout", None, "a fast policy for playouts, from the same games", "expert"),
     Stage("reinforce", "go-reinforce", "the policy plays against its earlier selves", "expert"),
     Stage("value", "alphago-value", "a value network from one position of each game"),
     Stage("self-play", "go-self-play", "the network learns from its own search", "expert"),
@@ -40,11 +49,33 @@ def chosen_stages(names: Sequence[str]) -> list[Stage]:
 
 def is_finished(folder: Path) -> bool:
     """Whether a stage's training has come to its end."""
+    if (folder / ROLLOUT).exists():
+        return True
     if not folder.is_dir():
         return False
     run = Run.open(folder)
     steps = run.steps()
     return bool(steps) and steps[-1] >= load_config(run).trainer.max_steps
+
+
+def train_rollouts(folder: Path, report: Report) -> Path:
+    """Train the rollout policy on the games of stage expert; its file."""
+    origin = folder / "expert"
+    if not is_finished(origin):
+        raise UserError(f"{origin}: stage 'rollout' learns from its games: train it first")
+    positions = open_games(origin)
+
+    def tell(epoch: int, loss: float) -> None:
+        report({"kind": "note", "text": f"epoch {epoch}: loss {loss:.4f}"})
+
+    policy = train_rollout_policy(positions, report=tell)
+    found = policy.accuracy(positions)
+    text = f"first move as played: {100 * found.top_1:.2f} % of {found.positions:,} test positions"
+    report({"kind": "note", "text": text})
+    path = folder / "rollout" / ROLLOUT
+    make_folder(path.parent)
+    policy.save(path)
+    return path
 
 
 def beginning(stage: Stage, folder: Path) -> list[str]:
