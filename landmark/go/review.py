@@ -80,16 +80,16 @@ class Review:
         }
 
     def worst(self, count: int = 5) -> list[ReviewedMove]:
-        """The moves that gave away most, first the worst."""
+        """The moves that lost most win rate, the worst first."""
         losing = [move for move in self.moves if move.loss >= _WORTH_A_VARIATION]
         return sorted(losing, key=lambda move: -move.loss)[:count]
 
     def lines(self) -> list[str]:
         size = self.game.size
-        rows = ["move  colour  played  best   Black wins  given away  score"]
+        rows = ["move  colour  played  best   Black wins  win rate lost  score"]
         rows += [
             f"{m.number:4}  {COLOUR_NAMES[m.colour]:6}  {vertex(m.played, size):6}  "
-            f"{vertex(m.best, size):5}  {100 * m.black_rate:9.1f}%  {100 * m.loss:9.1f}%  "
+            f"{vertex(m.best, size):5}  {100 * m.black_rate:9.1f}%  {100 * m.loss:12.1f}%  "
             f"{m.score:+.1f}"
             for m in self.moves
         ]
@@ -107,8 +107,8 @@ class Review:
                 moves.append(replace(recorded, comment=comment))
                 continue
             comment += (
-                f"\n{vertex(reviewed.best, size)} was better: this move gives away "
-                f"{100 * reviewed.loss:.1f} %."
+                f"\n{vertex(reviewed.best, size)} was better: this move loses "
+                f"{100 * reviewed.loss:.1f} % win rate."
             )
             moves.append(
                 replace(

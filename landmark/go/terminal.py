@@ -18,7 +18,7 @@ from landmark.go.rules.geometry import (
 from landmark.go.rules.position import IllegalMoveError, Position, result_text
 from landmark.go.search.searcher import Limit
 
-HELP = "a point, as D4; pass, undo, hint, score, resign, save FILE.sgf, help, quit"
+HELP = "type a point such as D4, or pass, undo, hint, score, resign, save FILE.sgf, help, quit"
 Ask = Callable[[str], str | None]
 Say = Callable[[str], None]
 
@@ -72,7 +72,7 @@ class TerminalGame:
         self.position.play(colour, point)
         name = vertex(point, self.position.size)
         self.say(
-            f"{COLOUR_NAMES[colour]} plays {name} ({100 * result.win_rate:.0f} % sure to win, "
+            f"{COLOUR_NAMES[colour]} plays {name} (win rate {100 * result.win_rate:.0f} %, "
             f"{result.simulations:,} simulations)"
         )
 
@@ -103,7 +103,7 @@ class TerminalGame:
     def _move(self, word: str) -> None:
         point = parse_vertex(word, self.position.size)
         if point is None:
-            self.say(f"{word!r} is no point of this board: {HELP}")
+            self.say(f"{word!r} is neither a point of this board nor a command: {HELP}")
             return
         try:
             self.position.play(self.colour, point)
@@ -136,7 +136,7 @@ class TerminalGame:
 
     def _save(self, name: str) -> None:
         if not name.endswith(".sgf"):
-            self.say("name the file, as game.sgf")
+            self.say("give a file name that ends in .sgf: save game.sgf")
             return
         names = {self.colour: "person", opponent(self.colour): "landmark"}
         game = record_of(self.position, names[BLACK], names[WHITE], self.result or "")

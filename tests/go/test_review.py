@@ -87,7 +87,7 @@ def test_a_game_is_played_in_the_terminal(tmp_path):
     game = script.played()
     said = "\n".join(script.heard)
     assert "white plays" in said
-    assert "'Z9' is no point" in said
+    assert "'Z9' is neither a point" in said
     assert "black C3 is illegal: occupied" in said
     assert "% after" in said
     assert "by playouts" in said
