@@ -49,7 +49,7 @@ add_system(
                 note="policy, value, ownership and score of 9x9, of our own",
             ),
         ),
-        what="networks that judge positions, and a search that asks them",
+        what="policy and value networks with a search",
     )
 )
 
