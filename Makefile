@@ -11,7 +11,7 @@ test: .venv/installed-dev .venv/peers/installed
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest --numprocesses=2 --dist=loadfile --max-worker-restart=0
+	$(BIN)/python -m pytest --numprocesses=2 --dist=loadfile --max-worker-restart=0 --durations=25 --durations-min=3
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

@@ -2,10 +2,11 @@
 
 Trains a tiny model in this process, saving and validating every 50 steps, and looks at the process
 from within. After a while in which everything is used for the first time, memory (of the loader's
-workers too) may grow by less than a bound and open files not at all; the checkpoints are never
-more than the last ones and those that a pointer names. Memory goes up and down by a megabyte or two
-as the allocator keeps and returns pages, so its lowest values in the first and the second half are
-compared: a leak raises the lowest, too. Prints a table, and exits with 1 if something grew. `--leak` breaks it on purpose, to show that it would be noticed.
+workers too) may grow by less than a bound and open files not at all; the checkpoints are never more
+than the last ones and those that a pointer names. Memory goes up and down by a megabyte or two as
+the allocator keeps and returns pages, so its lowest values in the first and the second half are
+compared: a leak raises the lowest, too. Prints a table, and exits with 1 if something grew.
+`--leak` breaks it on purpose, to show that it would be noticed.
 
     python -m benchmarks.faults.long_run [--recipe gan] [--steps 2000] [--settle 500] [--workers 2]
 """

@@ -42,7 +42,8 @@ def make_judges(folder: Path) -> dict[str, Path]:
         runs[name] = folder / f"judge-{name}"
         if not (runs[name] / "done").exists():
             command = [sys.executable, "-m", "landmark", "train", *words, "--run", str(runs[name])]
-            subprocess.run([*command, "threads=1", "--resume"], check=True)
+            resume = ["--resume"] if runs[name].exists() else []
+            subprocess.run([*command, "threads=1", *resume], check=True)
             (runs[name] / "done").touch()
     return runs
 

@@ -13,7 +13,10 @@ from landmark.core.errors import UserError
 
 if TYPE_CHECKING:
     from landmark.go.match.game import GameOutcome
+    from landmark.go.network.evaluator import TrainedNetwork
+    from landmark.go.network.source import NetworkSource
     from landmark.go.player import Player
+    from landmark.go.search.parameters import SearchSettings
     from landmark.go.search.searcher import Limit
 
 app = App(help="Play Go, review games, play matches between programs, speak GTP.")
@@ -32,6 +35,16 @@ Settings = Annotated[
         help="Search settings, as rave=1000 or playouts.patterns=0.", metavar="[SETTING=VALUE]..."
     ),
 ]
+Network = Annotated[
+    Path | None,
+    typer.Option(
+        help="Run of a Go network that leads the search; value_network=RUN among the settings "
+        "judges results in its place."
+    ),
+]
+PolicyOnly = Annotated[
+    bool, typer.Option("--policy-only", help="Play by the network's policy, without a search.")
+]
 USUAL_SECONDS = 2.0
 
 
@@ -47,26 +60,63 @@ def _prepare() -> None:
         print("compiling the Go engine; this is done once and takes a minute", file=sys.stderr)
 
 
+def open_network(path: Path) -> "TrainedNetwork":
+    """The Go network of a run, of any task that has one."""
+    from importlib import import_module
+
+    from landmark.engine.run import Run
+    from landmark.tasks.card import CARDS
+    from landmark.tasks.training import load_config
+
+    card = CARDS[load_config(Run.open(path)).task]
+    module = import_module((card.open or card.task).partition(":")[0])
+    if not hasattr(module, "open_network"):
+        raise UserError(f"{path}: is a run of task {card.name!r}, no Go network")
+    network: TrainedNetwork = module.open_network(path)
+    return network
+
+
+def _searched(
+    settings: list[str] | None, threads: int, seed: int, network: Path | None
+) -> "tuple[SearchSettings, NetworkSource | None]":
+    """How positions are searched, and with which network."""
+    _prepare()
+    from landmark.core.configuration import Provenance
+    from landmark.go.network.source import search_settings, take_source
+
+    place = "the command line"
+    named = [] if network is None else [f"network={network}"]
+    source, others = take_source([*(settings or []), *named], open_network, place)
+    values = {"threads": threads, "seed": seed}
+    return search_settings(others, source, Provenance(place), values), source
+
+
 def _player(
     settings: list[str] | None,
     simulations: int | None,
     seconds: float | None,
     threads: int,
     seed: int,
+    size: int,
+    network: Path | None,
+    policy_only: bool,
 ) -> "tuple[Player, Limit]":
     """A player with these settings, and the limit of its searches."""
-    _prepare()
-    from landmark.core.configuration import Provenance, build, override
+    searched, source = _searched(settings, threads, seed, network)
+    from landmark.go.network.policy import PolicyPlayer
+    from landmark.go.network.source import open_searcher
     from landmark.go.player import Player
-    from landmark.go.search.parameters import SearchSettings
-    from landmark.go.search.searcher import Limit, Searcher
+    from landmark.go.search.searcher import Limit
 
-    origin = Provenance("the command line")
-    values = override({"threads": threads, "seed": seed}, settings or [], origin)
     if simulations is None and seconds is None:
         seconds = USUAL_SECONDS
     limit = Limit(simulations=simulations, seconds=seconds)
-    return Player(Searcher(build(SearchSettings, values, origin))), limit
+    if not policy_only:
+        return Player(open_searcher(searched, source, size)), limit
+    if source is None:
+        raise UserError("--policy-only: name the network by --network RUN")
+    source.check(size)
+    return PolicyPlayer(source.evaluator(), seed=seed), limit
 
 
 @app.command()
@@ -78,12 +128,16 @@ def gtp(
     seed: Seed = 1,
     size: Size = 9,
     komi: Komi = 7.0,
+    network: Network = None,
+    policy_only: PolicyOnly = False,
 ) -> None:
     """Speak the Go Text Protocol on stdin and stdout, for Sabaki, GoGui, KGS or CGOS.
 
     Time settings that the controller sends replace --seconds.
     """
-    player, limit = _player(settings, simulations, seconds, threads, seed)
+    player, limit = _player(
+        settings, simulations, seconds, threads, seed, size, network, policy_only
+    )
     from landmark.go.gtp.program import StreamLines, open_streams, serve
     from landmark.go.gtp.session import Session
 
@@ -97,6 +151,7 @@ def match(
         str,
         typer.Argument(
             help="landmark:10000 (simulations), landmark:2s,threads=2 (seconds, settings), "
+            "landmark:1s,network=RUN (led by a network), policy:RUN (a network without a search), "
             "gnugo:10 (its level), or a GTP program's command line."
         ),
     ],
@@ -126,7 +181,9 @@ def match(
     from landmark.go.match.contestant import parse_contestant
     from landmark.go.match.match import MatchTerms, hold_match
 
-    players = parse_contestant(first), parse_contestant(second)
+    players = parse_contestant(first, open_network), parse_contestant(second, open_network)
+    for player in players:
+        player.check(size)
     if referee not in (None, "gnugo", "landmark"):
         raise UserError(f"--referee {referee}: gnugo or landmark")
     uses_gnu_go = referee == "gnugo" or (referee is None and any(p.is_gnu_go for p in players))
@@ -137,6 +194,46 @@ def match(
         print(json.dumps(result.json()))
     else:
         print(*result.lines(), sep="\n")
+
+
+@app.command()
+def games(
+    folder: Annotated[
+        Path, typer.Option(help="Folder for games.sgf; the same command goes on where it was.")
+    ],
+    engine: Annotated[
+        str,
+        typer.Option(help="Who plays: landmark:1000, gnugo:10, or a GTP program's command line."),
+    ] = "landmark:1000",
+    count: Annotated[
+        int, typer.Option("--games", min=1, max=1_000_000, help="Number of games.")
+    ] = 1000,
+    size: Size = 9,
+    komi: Komi = 7.0,
+    random: Annotated[
+        float,
+        typer.Option(
+            min=0, max=0.5, help="Share of random moves after the opening; never targets."
+        ),
+    ] = 0.05,
+    jobs: Annotated[int, typer.Option(min=1, max=64, help="Games at the same time.")] = 1,
+    seed: Seed = 1,
+    timeout: Annotated[
+        float, typer.Option(min=1, max=86_400, help="Seconds a GTP program has for a move.")
+    ] = 120.0,
+) -> None:
+    """Make games to learn from: one program plays both sides, after 4 to 8 random moves."""
+    _prepare()
+    from landmark.go.game_making import GAMES, GameTerms, make_games
+    from landmark.go.match.contestant import parse_contestant
+
+    terms = GameTerms(parse_contestant(engine), size, komi, random, seed, timeout)
+
+    def report(result: str, done: int) -> None:
+        print(f"game {done} of {count}: {result}", file=sys.stderr)
+
+    found = make_games(terms, count, folder, jobs, report)
+    print(f"{found} games in {folder / GAMES}")
 
 
 def _folder_name(first: str, second: str) -> str:
@@ -165,6 +262,8 @@ def play(
     seconds: Seconds = None,
     threads: SearchThreads = 1,
     seed: Seed = 1,
+    network: Network = None,
+    policy_only: PolicyOnly = False,
 ) -> None:
     """Play against the program in the terminal."""
     from landmark.go.rules.geometry import BLACK, WHITE
@@ -172,7 +271,9 @@ def play(
     sides = {"black": BLACK, "b": BLACK, "white": WHITE, "w": WHITE}
     if colour.lower() not in sides:
         raise UserError(f"--colour {colour}: black or white")
-    player, limit = _player(settings, simulations, seconds, threads, seed)
+    player, limit = _player(
+        settings, simulations, seconds, threads, seed, size, network, policy_only
+    )
     from landmark.go.rules.handicap import handicap_points, most_handicap
     from landmark.go.rules.position import Position
     from landmark.go.terminal import TerminalGame
@@ -200,6 +301,7 @@ def review(
     ] = 2000,
     threads: SearchThreads = 1,
     seed: Seed = 1,
+    network: Network = None,
     figure: Annotated[Path | None, typer.Option(help="Plot the win rate to this file.")] = None,
     output: Annotated[
         Path | None,
@@ -215,7 +317,7 @@ def review(
 
     if figure is not None:
         check_place(figure)
-    player, _ = _player(settings, simulations, None, threads, seed)
+    searched, source = _searched(settings, threads, seed, network)
     from landmark.core.storage import write_file
     from landmark.go.record.reader import read_game
     from landmark.go.record.writer import write_game
@@ -228,7 +330,7 @@ def review(
             print(f"\rmove {done} of {total}", end="" if done < total else "\n", file=sys.stderr)
 
     saved = game.with_name(f"{game.stem}.review.json")
-    reviewed = review_game(found, player.searcher.settings, simulations, report, saved)
+    reviewed = review_game(found, searched, simulations, report, saved, source)
     if output is not None:
         write_file(output, write_game(reviewed.annotated()))
     if figure is not None:
@@ -236,3 +338,50 @@ def review(
 
         save_picture(draw(reviewed), figure)
     print(json.dumps(reviewed.json())) if as_json else print(*reviewed.lines(), sep="\n")
+
+
+@app.command()
+def learn(
+    settings: Annotated[
+        list[str] | None,
+        typer.Argument(help="Settings of every stage, as threads=1.", metavar="[SETTING=VALUE]..."),
+    ] = None,
+    folder: Annotated[Path, typer.Option(help="Folder for the runs, one for each stage.")] = Path(
+        "runs/alphago"
+    ),
+    stage: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Only this stage: expert, rollout, reinforce, value, self-play. Repeatable."
+        ),
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="Your games: an SGF file, or a folder of them.")
+    ] = None,
+) -> int:
+    """Train AlphaGo stage by stage: expert games, rollouts, reinforcement, value, self-play.
+
+    The same command goes on where it was stopped; finished stages are not trained again.
+    """
+    _prepare()
+    from landmark.cli.training import run_training
+    from landmark.tasks.go.options import GoDataOptions
+    from landmark.tasks.go.stages import beginning, chosen_stages, is_finished, train_rollouts
+
+    own = [
+        f"{key}={json.dumps(value)}" for key, value in GoDataOptions(data=data).overrides().items()
+    ]
+    for each in chosen_stages(stage or []):
+        run = folder / each.name
+        if is_finished(run):
+            print(f"{run}: finished", file=sys.stderr)
+            continue
+        print(f"stage {each.name}: {each.what}", file=sys.stderr)
+        if each.recipe is None:
+            print(train_rollouts(folder, lambda note: print(note["text"], file=sys.stderr)))
+            continue
+        overrides = [*own, *beginning(each, folder), *(settings or [])]
+        resume = "auto" if run.exists() else None
+        if code := run_training(each.recipe, run, overrides, resume):
+            return code
+    return 0

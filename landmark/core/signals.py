@@ -8,6 +8,7 @@ after that the signal waits until the import is done.
 """
 
 import atexit
+import ctypes
 import os
 import signal
 import sys
@@ -19,6 +20,7 @@ from typing import NoReturn
 _SAID = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 _IMPORTING = "<frozen importlib._bootstrap>"
 _AGAIN = 0.02  # seconds until a signal that could not be answered comes again
+_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl
 _process = os.getpid()
 
 
@@ -34,6 +36,19 @@ def is_command() -> bool:
     words, given = sys.orig_argv, sys.argv  # given: the words from the program's name on
     name = words[-len(given)] if len(given) < len(words) else ""
     return os.path.basename(name) == "landmark"
+
+
+def follow_parent(number: int = 0) -> None:
+    """In a process that works for another: leave signals to the parent, and die with it.
+
+    A signal to the whole group is the parent's to answer, which still needs the work under way. But
+    a process that outlives its parent would hold its connections, and whoever waits at their other
+    end would not notice that it is dead. `number` is not used: so a DataLoader may call it.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, signal.SIG_IGN)
 
 
 def end_at_once(number: int, frame: FrameType | None = None) -> NoReturn:

@@ -131,3 +131,19 @@ class AdversarialBatch(Batch):
         fresh = self.noise if self.fresh_noise is None else self.fresh_noise
         parts = (tensor.tensor_split(count) for tensor in (self.real, self.noise, fresh))
         return [AdversarialBatch(*part) for part in zip(*parts, strict=True)]
+
+
+@dataclass
+class GoBatch(Batch):
+    """Positions of Go, from the view of the colour to move; A points, a pass is the last move."""
+
+    planes: Tensor  # (B, C, N, N)
+    policy: Tensor  # (B, A + 1) probabilities of the moves to learn
+    results: Tensor  # (B,) 1: the colour to move wins, 0: it loses, 0.5: a draw
+    scores: Tensor  # (B,) points by which it wins
+    owners: Tensor  # (B, A) 1: its own at the end, -1: the opponent's, 0: nobody's
+    owners_known: Tensor  # (B,) whether the row of owners is known
+
+    @property
+    def num_tokens(self) -> int:
+        return len(self.results)

@@ -5,9 +5,6 @@ with no saved state but the place (epoch, batch). One batch is one update whatev
 P parts (accumulation x processes), part p takes samples p, p+P, p+2P … of it.
 """
 
-import ctypes
-import signal
-import sys
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
@@ -17,9 +14,8 @@ from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, Sampler
 
 from landmark.core.errors import UserError
+from landmark.core.signals import follow_parent
 from landmark.data.batch import Batch
-
-_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl
 
 
 class Place(NamedTuple):
@@ -88,7 +84,7 @@ class Loader:
                 sampler=order,
                 batch_size=None,
                 num_workers=self.workers,
-                worker_init_fn=_serve,
+                worker_init_fn=follow_parent,
                 generator=torch.Generator(),
             )
         )
@@ -99,18 +95,6 @@ class Loader:
                 yield parts
         finally:
             del batches  # which tells the workers to end, and waits for them
-
-
-def _serve(worker: int) -> None:
-    """A signal to the whole group is the trainer's to answer: it still needs its current batch.
-
-    But a worker dies with its trainer: it holds the trainer's connections, too, and as long as
-    they are open, the other processes do not notice that it is dead.
-    """
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PARENT_DEATH_SIGNAL, signal.SIGKILL)
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)
 
 
 class _Order(Sampler[tuple[int, int, Sequence[int]]]):

@@ -87,6 +87,16 @@ _FIGURES = (
         "Plot a position of a Go game: stones, move numbers, ownership.",
         "landmark.figures.go.board",
     ),
+    (
+        "go-network",
+        "Draw what a Go network sees in a position: policy, search, ownership.",
+        "landmark.figures.go.network",
+    ),
+    (
+        "go-ladder",
+        "Plot the Elo of all players of Go matches on one scale.",
+        "landmark.figures.go.ladder",
+    ),
 )
 for _name, _help, _module in _FIGURES:
     register_figure(_name, _help, _module)

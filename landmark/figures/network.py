@@ -8,6 +8,7 @@ import torch
 
 from landmark.core.errors import UserError
 from landmark.models.adversarial.players import Players
+from landmark.models.go.network import GoNetwork
 from landmark.models.image import ImageNetwork, ImageNetworkConfig
 from landmark.probes.anatomy import Anatomy, dissect
 from landmark.tasks.catalog import (
@@ -106,6 +107,8 @@ def count_reported() -> list[CountedNetwork]:
 def _counted_for(module: torch.nn.Module) -> str:
     if isinstance(module, Players):
         return "one sample, made and judged"
+    if isinstance(module, GoNetwork):
+        return f"one position of {module.config.size}x{module.config.size}"
     if not isinstance(module, ImageNetwork):
         return "one sequence of 128 tokens a side"
     config = module.config

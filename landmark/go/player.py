@@ -1,7 +1,7 @@
 """A Go player: a search, and when to pass and to resign."""
 
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Protocol
 
 from annotated_types import Ge, Le
 
@@ -9,7 +9,7 @@ from landmark.core.configuration import settings
 from landmark.go.rules.geometry import BLACK, PASS, WHITE, opponent, points_of
 from landmark.go.rules.position import Position, winner_of
 from landmark.go.search.result import SearchResult
-from landmark.go.search.searcher import Limit, Searcher
+from landmark.go.search.searcher import Limit
 
 RESIGN = -1
 """In place of a point."""
@@ -29,10 +29,31 @@ class PlayerSettings:
     """Number of such searches."""
 
 
+class PositionSearch(Protocol):
+    """What finds moves: a Searcher, or a network's policy."""
+
+    @property
+    def board_size(self) -> int | None:
+        """The only size that it plays on; None: any."""
+
+    def forget(self) -> None:
+        """Drop what is known of the last game."""
+
+    def search(
+        self,
+        position: Position,
+        limit: Limit,
+        watch: Callable[[SearchResult], bool] | None = None,
+        interval: float = 0.1,
+    ) -> SearchResult:
+        """Judge the moves of a position. `watch` sees results, and ends the search with True."""
+        ...
+
+
 class Player:
     """Chooses moves for either colour."""
 
-    def __init__(self, searcher: Searcher, settings: PlayerSettings | None = None) -> None:
+    def __init__(self, searcher: PositionSearch, settings: PlayerSettings | None = None) -> None:
         self.searcher, self.settings = searcher, settings or PlayerSettings()
         self._hopeless = {BLACK: 0, WHITE: 0}
 
@@ -83,6 +104,8 @@ class Player:
         """The most visited move that superko allows; a pass only where it does not lose."""
         ends_game = bool(position.state["passes"])
         wins = not ends_game and winner_of(position.score()) == position.to_move
+        if result.by_evaluator and not ends_game:
+            wins = self._wins_count(position, result)
         moves = [
             move.point for move in result.moves if position.is_legal(result.colour, move.point)
         ]
@@ -108,8 +131,7 @@ class Player:
 
         Where there is a better move than a pass, the opponent must be unable to use the pass.
         """
-        dead = result.dead_stones(position.state["colour"])
-        wins = winner_of(position.score(dead)) == position.to_move
+        wins = self._wins_count(position, result)
         is_asked = bool(position.state["passes"])
         if not wins or not (is_asked or result.is_settled(points_of(position.size))):
             return False
@@ -122,6 +144,11 @@ class Player:
         seconds = limit.seconds and min(_CHECK_SECONDS, limit.seconds / 10)
         result = self.analyse(after, Limit(limit.simulations, seconds))
         return result.win_rate < _DANGER
+
+    def _wins_count(self, position: Position, result: SearchResult) -> bool:
+        """Whether the colour to move wins with dead stones taken off."""
+        dead = result.dead_stones(position.state["colour"])
+        return winner_of(position.score(dead)) == position.to_move
 
     def _should_resign(self, position: Position, result: SearchResult) -> bool:
         colour = position.to_move

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from landmark.core.storage import write_file
+from landmark.go.network.source import NetworkSource, open_searcher
 from landmark.go.player import Player
 from landmark.go.record.game import GameRecord, RecordedMove, play_recorded
 from landmark.go.rules.geometry import BLACK, COLOUR_NAMES, opponent, vertex
 from landmark.go.rules.position import Move, Position
 from landmark.go.search.parameters import SearchSettings
-from landmark.go.search.searcher import Limit, Searcher
+from landmark.go.search.searcher import Limit
 
 _WORTH_A_VARIATION = 0.1
 """Loss of win rate from which a better move is written as a variation."""
@@ -135,12 +136,13 @@ def review_game(
     simulations: int,
     report: Callable[[int, int], None] = lambda done, total: None,
     saved: Path | None = None,
+    source: NetworkSource | None = None,
 ) -> Review:
     """Search before every move. What `saved` holds of the same game and settings is used again."""
-    key = _digest(game, settings, simulations)
+    key = _digest(game, settings, simulations, source)
     if saved is not None and (known := _read_saved(saved, key)) is not None:
         return Review(game, known, simulations)
-    player = Player(Searcher(settings))
+    player = Player(open_searcher(settings, source, game.size))
     position = game.start()
     found: list[ReviewedMove] = []
     for number, move in enumerate(game.moves, 1):
@@ -178,10 +180,13 @@ def _with_next(found: list[ReviewedMove]) -> list[ReviewedMove]:
     return moves
 
 
-def _digest(game: GameRecord, settings: SearchSettings, simulations: int) -> str:
+def _digest(
+    game: GameRecord, settings: SearchSettings, simulations: int, source: NetworkSource | None
+) -> str:
     moves = [(move.colour, move.point) for move in game.moves]
     setup = (game.size, game.komi, game.handicap, game.black_stones, game.white_stones)
-    text = json.dumps([setup, moves, asdict(settings), simulations])
+    network = source and source.evaluator().fingerprint()
+    text = json.dumps([setup, moves, asdict(settings), simulations, network])
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -14,6 +14,7 @@ ROOMS = (
     "bag_of_words",
     "adversarial",
     "image_generation",
+    "go",
 )
 
 for room in ROOMS:

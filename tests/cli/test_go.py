@@ -2,7 +2,10 @@ import json
 
 import pytest
 
+from tests.tasks.go.conftest import KOMI, random_games
+
 pytest.importorskip("numba", reason="pip install 'landmark[go]'")
+
 
 GAME = "(;SZ[5]KM[3.5]PB[Ann]PW[Bea];B[cc];W[cd];B[dd];W[bc])"
 QUICK = "landmark:20,max_nodes=20000"
@@ -64,3 +67,44 @@ def test_mistakes_are_answered_in_one_line(command, tmp_path, monkeypatch, words
     assert answer.code == 2
     assert message in answer.err
     assert answer.err.strip().splitlines()[-1].startswith("landmark: ")
+
+
+def test_learning_goes_through_the_stages_and_on_where_it_was(command, tmp_path):
+    games = random_games(tmp_path / "games")
+    words = [
+        "go", "learn", "--folder", str(tmp_path / "runs"), "--data", str(games), "data.size=5",
+        f"data.komi={KOMI}", "threads=1", "trainer.max_steps=2", "trainer.validate_every=2",
+        "batches.size=16", "--stage", "value",
+    ]  # fmt: skip
+    answer = command(*words)
+    assert answer.code == 0, answer.err
+    assert "stage value: a value network" in answer.err
+    assert (tmp_path / "runs" / "value" / "checkpoints" / "step-000002").is_dir()
+    answer = command(*words)
+    assert answer.code == 0
+    assert answer.err.endswith("value: finished\n")
+    answer = command(*words[:-1], "self-play")
+    assert answer.code == 2
+    assert "goes on with this run, which is not finished" in answer.err
+
+
+def test_the_rollout_policy_of_a_stage_leads_playouts(command, tmp_path):
+    games = random_games(tmp_path / "games")
+    words = [
+        "go", "learn", "--folder", str(tmp_path / "runs"), "--data", str(games), "data.size=5",
+        f"data.komi={KOMI}", "threads=1", "trainer.max_steps=2", "trainer.validate_every=2",
+        "batches.size=16", "--stage", "expert", "--stage", "rollout",
+    ]  # fmt: skip
+    answer = command(*words)
+    assert answer.code == 0, answer.err
+    path = tmp_path / "runs" / "rollout" / "policy.npz"
+    assert answer.out.endswith(f"{path}\n")
+    player = f"landmark:30,max_nodes=20000,rollout_policy={path}"
+    folder = str(tmp_path / "match")
+    words = ["go", "match", player, QUICK, "--games", "2", "--size", "5", "--folder", folder]
+    answer = command(*words)
+    assert answer.code == 0, answer.err
+    path.write_bytes(path.read_bytes()[:100])
+    answer = command(*words[:-1], str(tmp_path / "other"))
+    assert answer.code == 2
+    assert "policy.npz: is no rollout policy, or is damaged" in answer.err

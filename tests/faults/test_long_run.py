@@ -57,7 +57,9 @@ FLAT = [Sample(step, 350.0, 200.0, 15, 3, 0, 1.0) for step in range(100, 1100, 1
 def test_what_is_flat_passes_and_what_happens_before_it_settles_does_not_count() -> None:
     assert judge(FLAT, 300) == []
     assert judge([replace(FLAT[0], megabytes=100.0, descriptors=9), *FLAT[1:]], 300) == []
-    assert judge([*FLAT[:-4], *(replace(x, megabytes=350 + BOUND / 2) for x in FLAT[-4:])], 300) == []
+    assert (
+        judge([*FLAT[:-4], *(replace(x, megabytes=350 + BOUND / 2) for x in FLAT[-4:])], 300) == []
+    )
 
 
 def test_memory_that_goes_up_and_down_is_flat() -> None:

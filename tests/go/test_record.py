@@ -5,8 +5,10 @@ from sgfmill import sgf
 
 from benchmarks.go_agreement import fuzz_sgf, judge
 from landmark.core.errors import ItemError, UserError
+from landmark.go.record.expert import NUM_EXPERT_GAMES, expert_games, expert_source
 from landmark.go.record.game import GameRecord, RecordedMove
 from landmark.go.record.reader import RawGame, parse_game, read_game, read_games, split_games
+from landmark.go.record.sampled import sampled_comment, sampled_moves
 from landmark.go.record.writer import record_of, write_game
 from landmark.go.rules.geometry import BLACK, PASS, WHITE, column_of, row_of
 from landmark.go.rules.position import Move, Position
@@ -170,3 +172,30 @@ def test_the_first_game_of_a_file_is_read(tmp_path):
     (tmp_path / "none.sgf").write_text("nothing")
     with pytest.raises(UserError, match="no game in it"):
         read_game(tmp_path / "none.sgf")
+
+
+def test_the_embedded_games_are_all_there_and_legal():
+    games = list(expert_games())
+    assert len(games) == NUM_EXPERT_GAMES
+    assert {(game.size, game.komi, game.handicap) for game in games} == {(9, 7.0, 0)}
+    estimates = [move.estimate for game in games for move in game.moves]
+    assert 0.9 < sum(estimate is not None for estimate in estimates) / len(estimates) < 1
+    for game in games[::500]:
+        game.replay()
+        for number in sampled_moves(game):
+            assert game.moves[number].estimate is None
+    assert "MIT" in expert_source()
+
+
+def test_estimates_and_sampled_moves_are_written_and_read_back():
+    moves = (
+        RecordedMove(BLACK, point("E5")),
+        RecordedMove(WHITE, point("C7"), estimate=-1.5),
+        RecordedMove(BLACK, PASS, "done", estimate=0.0),
+    )
+    game = GameRecord(size=9, moves=moves, game_comment=sampled_comment(1, [2]))
+    (again,) = read(write_game(game))
+    assert again.moves == moves
+    assert sampled_moves(again) == {0, 2}
+    assert sampled_moves(GameRecord(game_comment="a game")) == set()
+    assert sampled_moves(GameRecord(game_comment="sampled=3")) == {0, 1, 2}

@@ -177,8 +177,8 @@ class EdgeLover:
 @pytest.mark.parametrize("playout_share", [0.0, 0.5])
 def test_an_evaluator_gives_priors_and_values(playout_share):
     evaluator = EdgeLover()
-    settings = SearchSettings(selection="puct", exploration=1.5)
-    searcher = Searcher(settings, evaluator, playout_share)
+    settings = SearchSettings(selection="puct", exploration=1.5, playout_share=playout_share)
+    searcher = Searcher(settings, evaluator)
     found = searcher.search(Position(9), Limit(simulations=300))
     assert found.visits == pytest.approx(299, abs=9)
     assert max(evaluator.batches) == 8

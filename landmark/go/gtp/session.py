@@ -33,7 +33,7 @@ class Session:
     def begin(self, size: int | None = None) -> None:
         """An empty board; komi stays."""
         size = self.position.size if size is None else size
-        if not SMALLEST <= size <= LARGEST:
+        if not SMALLEST <= size <= LARGEST or self.player.searcher.board_size not in (None, size):
             raise GtpError("unacceptable size")
         self.position = Position(size, self.position.komi, self.suicide_allowed)
         self.player.begin()

@@ -3,18 +3,26 @@
 import shlex
 import shutil
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from landmark.core.configuration import Provenance, build, override
 from landmark.core.errors import UserError
 from landmark.go.gtp.controller import CommandFailed, Controller, ProgramError
+from landmark.go.network.policy import PolicyPlayer, PolicySettings
+from landmark.go.network.source import (
+    NetworkSource,
+    OpenNetwork,
+    open_searcher,
+    search_settings,
+    take_source,
+)
 from landmark.go.player import RESIGN, Player
 from landmark.go.rules.geometry import COLOUR_NAMES, parse_vertex, vertex
 from landmark.go.rules.position import Position
 from landmark.go.search.parameters import SearchSettings
-from landmark.go.search.searcher import Limit, Searcher
+from landmark.go.search.searcher import Limit
 
-OURS, GNU_GO = "landmark", "gnugo"
+OURS, POLICY, GNU_GO = "landmark", "policy", "gnugo"
 NO_MOVE = -2
 """An answer that names no point."""
 
@@ -48,30 +56,47 @@ class ContestantSpec:
     """A GTP program's command line, with {seed}; None: our own player."""
     limit: Limit | None = None
     settings: SearchSettings | None = None
+    source: NetworkSource | None = None
+    policy: PolicySettings | None = None
+    """Of a network that plays without a search."""
 
     @property
     def is_gnu_go(self) -> bool:
         return self.command is not None and GNU_GO in shlex.split(self.command)[0]
 
-    def open(self, seed: int, timeout: float) -> Contestant:
+    def open(self, seed: int, timeout: float, size: int) -> Contestant:
         """A contestant for one game."""
-        if self.command is None:
-            assert self.limit is not None
-            assert self.settings is not None
-            return OwnContestant(self.settings, self.limit, seed)
-        return GtpContestant(self.command.replace("{seed}", str(seed)), timeout)
+        if self.command is not None:
+            return GtpContestant(self.command.replace("{seed}", str(seed)), timeout)
+        return OwnContestant(self._player(seed, size), self.limit or Limit(simulations=1))
+
+    def check(self, size: int) -> None:
+        """Refuse a network that cannot play on this board, before any game."""
+        if self.source is not None:
+            needs_value = self.settings is not None and self.settings.playout_share < 1
+            self.source.check(size, needs_value)
+
+    def _player(self, seed: int, size: int) -> Player:
+        if self.policy is not None:
+            assert self.source is not None
+            return PolicyPlayer(self.source.evaluator(), self.policy, seed)
+        assert self.settings is not None
+        searcher = open_searcher(self.settings, self.source, size)
+        searcher.seed(seed)
+        return Player(searcher)
 
 
-def parse_contestant(text: str) -> ContestantSpec:
-    """`landmark:10000,rave=0` (simulations or seconds, as 2s, then settings), `gnugo:10`, or the
-    command line of any program that speaks GTP."""
+def parse_contestant(text: str, open_network: OpenNetwork | None = None) -> ContestantSpec:
+    """`landmark:10000,rave=0` (simulations or seconds, as 2s, then settings, `network=RUN` among
+    them), `policy:RUN`, `gnugo:10`, or the command line of any program that speaks GTP."""
     name, _, rest = text.partition(":")
     if name == OURS:
         amount, *assignments = rest.split(",") if rest else ["10000"]
-        values: dict[str, Any] = {}
-        origin = Provenance(text)
-        settings = build(SearchSettings, override(values, assignments, origin), origin)
-        return ContestantSpec(text, None, _limit(amount, text), settings)
+        source, others = take_source(assignments, open_network, text)
+        settings = search_settings(others, source, Provenance(text))
+        return ContestantSpec(text, None, _limit(amount, text), settings, source)
+    if name == POLICY:
+        return _policy(text, rest, open_network)
     if name == GNU_GO:
         if rest and not (rest.isdigit() and int(rest) <= 19):
             raise UserError(f"{text}: GNU Go's levels go from 0 to 19, as gnugo:10")
@@ -83,10 +108,21 @@ def parse_contestant(text: str) -> ContestantSpec:
         raise UserError(f"{text}: {error}") from None
     if shutil.which(program) is None:
         raise UserError(
-            f"{program!r} is not a program: a player is landmark:10000, gnugo:10, or the command "
-            "line of a GTP program"
+            f"{program!r} is not a program: a player is landmark:10000, policy:RUN, gnugo:10, or "
+            "the command line of a GTP program"
         )
     return ContestantSpec(text, text)
+
+
+def _policy(text: str, rest: str, open_network: OpenNetwork | None) -> ContestantSpec:
+    """A network's policy without a search: RUN and settings."""
+    run, *assignments = rest.split(",")
+    if not run:
+        raise UserError(f"{text}: name the folder of a run, as policy:runs/go")
+    source, _ = take_source([f"network={run}"], open_network, text)
+    origin = Provenance(text)
+    settings = build(PolicySettings, override({}, assignments, origin), origin)
+    return ContestantSpec(text, None, source=source, policy=settings)
 
 
 def gnu_go_command(level: int) -> str:
@@ -114,10 +150,8 @@ def _limit(amount: str, text: str) -> Limit:
 class OwnContestant:
     """Our player, in this process."""
 
-    def __init__(self, settings: SearchSettings, limit: Limit, seed: int) -> None:
-        searcher = Searcher(settings)
-        searcher.seed(seed)
-        self._player, self._limit = Player(searcher), limit
+    def __init__(self, player: Player, limit: Limit) -> None:
+        self._player, self._limit = player, limit
 
     def begin(self, size: int, komi: float) -> None:
         self._player.begin()

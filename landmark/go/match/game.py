@@ -87,7 +87,7 @@ class _Game:
         sides: dict[int, Contestant] = {}
         try:
             for colour, spec in specs.items():
-                sides[colour] = spec.open(seed + colour, task.timeout)
+                sides[colour] = spec.open(seed + colour, task.timeout, task.size)
             return self._play(sides)
         except (ContestantError, ProgramError) as error:
             return self._outcome(0, "Void", "void", fault=str(error))

@@ -19,7 +19,7 @@ from landmark.go.record.game import GameRecord, RecordedMove
 from landmark.go.record.writer import write_game
 from landmark.go.rules.geometry import BLACK, WHITE, parse_vertex
 
-_GAMES, _TERMS = "games.jsonl", "match.json"
+GAMES_FILE, TERMS_FILE = "games.jsonl", "match.json"
 Report = Callable[[GameOutcome, int, int], None]
 
 
@@ -40,10 +40,20 @@ class MatchTerms:
         return {
             "first": self.first.text,
             "second": self.second.text,
+            **self._networks(),
             "size": self.size,
             "komi": self.komi,
             "seed": self.seed,
             "referee": "gnugo" if self.uses_gnu_go else "landmark",
+        }
+
+    def _networks(self) -> dict[str, str]:
+        """Digests of the networks that play: a run that was trained on is another player."""
+        specs = {"first_network": self.first, "second_network": self.second}
+        return {
+            name: spec.source.evaluator().fingerprint()[:16]
+            for name, spec in specs.items()
+            if spec.source is not None
         }
 
     def tasks(self) -> list[GameTask]:
@@ -73,7 +83,7 @@ def hold_match(
     _enter(terms, folder)
     done = {outcome.number: outcome for outcome in read_outcomes(folder)}
     tasks = [task for task in terms.tasks() if task.number not in done]
-    with (folder / _GAMES).open("a", encoding="utf-8") as file:
+    with (folder / GAMES_FILE).open("a", encoding="utf-8") as file:
         for outcome in _play_all(tasks, jobs):
             _keep_sgf(terms, folder, outcome)
             file.write(json.dumps(outcome.json()) + "\n")
@@ -101,7 +111,7 @@ def _play_all(tasks: list[GameTask], jobs: int) -> Iterator[GameOutcome]:
 def _enter(terms: MatchTerms, folder: Path) -> None:
     """Make the folder, or check that it is of the same match."""
     make_folder(folder)
-    path, now = folder / _TERMS, terms.json()
+    path, now = folder / TERMS_FILE, terms.json()
     if path.exists():
         try:
             before = json.loads(path.read_text(encoding="utf-8"))
@@ -119,7 +129,7 @@ def _enter(terms: MatchTerms, folder: Path) -> None:
 
 def read_outcomes(folder: Path) -> list[GameOutcome]:
     """The games of a folder; a line that a kill has cut is left out and played again."""
-    path = folder / _GAMES
+    path = folder / GAMES_FILE
     if not path.exists():
         return []
     found = []

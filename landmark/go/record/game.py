@@ -17,6 +17,8 @@ class RecordedMove:
     variations: tuple[tuple[Move, ...], ...] = ()
     """Other sequences from the position before the move, to be written as variations."""
     variation_comments: tuple[str, ...] = ()
+    estimate: float | None = None
+    """Somebody's estimate of Black's score before the move, SGF's V."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,8 @@ class GameRecord:
     rules: str = ""
     comment: str = ""
     """Beside the first position."""
+    game_comment: str = ""
+    """On the game as a whole, SGF's GC."""
     place: str = field(default="game", compare=False)
     """Where it was read, for messages."""
 

@@ -169,6 +169,7 @@ def _read_line(tree: Any, nodes: list[Any], place: str) -> GameRecord:
         result=_text(root, "RE").strip(),
         rules=_text(root, "RU"),
         comment=_text(root, "C"),
+        game_comment=_text(root, "GC"),
         place=place,
     )
 
@@ -203,7 +204,12 @@ def _read_moves(nodes: list[Any], size: int, place: str) -> list[RecordedMove]:
         colour, pair = node.get_move()
         if colour is not None:
             point = PASS if pair is None else _point(pair, size)
-            moves.append(RecordedMove({"b": BLACK, "w": WHITE}[colour], point, _text(node, "C")))
+            estimate = _number(node, "V") if node.has_property("V") else None
+            moves.append(
+                RecordedMove(
+                    {"b": BLACK, "w": WHITE}[colour], point, _text(node, "C"), estimate=estimate
+                )
+            )
     return moves
 
 
@@ -221,7 +227,7 @@ def _text(node: Any, name: str) -> str:
 
 
 def _number(node: Any, name: str) -> float:
-    """A number of the root, 0 where it is missing or is none: many files write KM[5,5]."""
+    """A number of a node, 0 where it is missing or is none: many files write KM[5,5]."""
     try:
         raw = node.get_raw(name).decode("ascii", "replace") if node.has_property(name) else "0"
         value = float(raw.replace(",", ".").strip() or 0)
@@ -246,16 +252,19 @@ def read_games(
     warn: Callable[[str], None],
     strict: bool = False,
     variations: bool = False,
+    replay: bool = True,
 ) -> Iterator[GameRecord]:
     """The games of files and folders whose moves are all legal.
 
     A game at fault is named by `warn` and left out; with `strict`, the first one is an error.
+    Without `replay` moves are not tried out: for those who do that themselves.
     """
     for path in files_below(paths):
         for raw in _games_in(path, warn, strict):
             try:
                 for game in parse_game(raw, variations):
-                    game.replay()
+                    if replay:
+                        game.replay()
                     yield game
             except ItemError as error:
                 if strict:

@@ -24,7 +24,7 @@ def write_game(game: GameRecord) -> bytes:
     root.set("AP", ("landmark", __version__))
     root.set("KM", game.komi)
     texts = {"PB": game.black, "PW": game.white, "RE": game.result, "RU": game.rules}
-    for name, text in {**texts, "C": game.comment}.items():
+    for name, text in {**texts, "GC": game.game_comment, "C": game.comment}.items():
         if text:
             root.set(name, text)
     if game.handicap > 1:
@@ -39,6 +39,8 @@ def write_game(game: GameRecord) -> bytes:
     for move in game.moves:
         parent = node
         node = _add(parent, Move(move.colour, move.point), game.size, move.comment)
+        if move.estimate is not None:
+            node.set("V", move.estimate)
         comments = (*move.variation_comments, *[""] * len(move.variations))
         for variation, comment in zip(move.variations, comments, strict=False):
             below = parent

@@ -10,8 +10,10 @@ from landmark.go.compilation import compiled, inlined
 from landmark.go.rules.geometry import EAST, NORTH, SOUTH, WEST
 from landmark.go.rules.shape import DIRECT, EYES, HAS_EMPTY
 from landmark.go.rules.state import (
+    COLOUR_SHIFT,
     COUNT_SHIFT,
     LIBERTY,
+    NUM_RECENT,
     SQUARES_MASK,
     SUM_MASK,
     SUM_SHIFT,
@@ -21,6 +23,7 @@ from landmark.go.rules.state import (
 
 U = np.uint64
 _TWO, _THREE, _LOW_BYTE = U(2), U(3), U(255)
+_RING, _COLOUR_SHIFT = U(NUM_RECENT - 1), U(COLOUR_SHIFT)
 
 
 @inlined
@@ -196,11 +199,19 @@ def place(state: State, point: U, colour: U) -> int:
     return captured
 
 
+@inlined
+def recent_move(state: State, age: int) -> U:
+    """The move made so many moves before the last one, below NUM_RECENT; 0: there was none."""
+    return U(state.recent[(U(state.num_moves) - U(1) - U(age)) & _RING])
+
+
 @compiled
 def play(state: State, point: U, colour: U) -> int:
     """Make a legal move of either colour (0: pass); the number of stones captured."""
     state.before_last = state.last
     state.last = point
+    state.recent[U(state.num_moves) & _RING] = point | (colour << _COLOUR_SHIFT)
+    state.num_moves += 1
     state.to_move = opposite(colour)
     if point == U(0):
         state.ko = 0

@@ -31,6 +31,10 @@ from landmark.go.rules.geometry import (
 State = Any
 """A record of type STATE; numba's types do not speak mypy's language."""
 
+NUM_RECENT = 8
+COLOUR_SHIFT = 9
+"""A recent move is its point and, from this bit on, its colour; 0: there was none."""
+
 STATE = np.dtype(
     [
         ("hash", "u8"),  # of the stones alone
@@ -46,6 +50,8 @@ STATE = np.dtype(
         ("ko", "u2"),  # where to_move may not play now; 0: nowhere
         ("last", "u2"),  # the last two moves, for what is near them
         ("before_last", "u2"),
+        ("num_moves", "u2"),  # passes among them, since the board was empty or set up
+        ("recent", "u2", NUM_RECENT),  # the last moves: a ring, see recent_move in moves.py
         ("to_move", "u1"),
         ("passes", "u1"),  # passes in a row
         ("size", "u1"),

@@ -1,5 +1,6 @@
 """The settings of a search, and the record that compiled code reads them from."""
 
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -75,7 +76,19 @@ class SearchSettings:
     rave: Annotated[float, Ge(0), Le(1e6)] = 3000.0
     """Simulations after which a move's own results count as much as RAVE's; 0: without RAVE."""
     exploration: Annotated[float, Ge(0), Le(10)] = 0.0
-    """Weight of the exploration term."""
+    """Weight of the exploration term. With puct and win rates from 0 to 1, half of the c_puct that
+    papers with results from -1 to 1 have."""
+    playout_share: Share = 0.0
+    """Share of a playout's result in the value of a leaf, the rest is the evaluator's: lambda."""
+    prior_temperature: Annotated[float, Ge(0.05), Le(20)] = 1.0
+    """Temperature of the evaluator's probabilities; above 1 they are more alike."""
+    virtual_loss: Annotated[int, Ge(0), Le(100)] = 1
+    """Losses that a move counts while a leaf behind it waits for its evaluation."""
+    first_play_urgency: Annotated[float, Ge(0), Le(1)] = 0.1
+    """With puct, a move without simulations is worth the mean of its position less this, times the
+    square root of the probability of all moves tried; 0: the mean."""
+    leaf_batch: Annotated[int, Ge(1), Le(1024)] | None = None
+    """Leaves evaluated at once; default: as many as the evaluator likes."""
     expand_after: Annotated[int, Ge(1), Le(1000)] = 2
     """Simulations through a leaf before its moves are added to the tree."""
     max_nodes: Annotated[int, Ge(1000), Le(100_000_000)] = 2_000_000
@@ -83,6 +96,10 @@ class SearchSettings:
     threads: Annotated[int, Ge(1), Le(64)] = 1
     """Independent trees, searched side by side and merged at the root."""
     seed: Annotated[int, Ge(0), Le(2**63 - 1)] = 1
+    rollout_policy: Path | None = None
+    """File of a rollout policy that playouts follow (`landmark go learn` makes one); null: what
+    `playouts` knows.
+    """
     playouts: PlayoutSettings = PlayoutSettings()
     priors: PriorSettings = PriorSettings()
 
@@ -92,6 +109,10 @@ PARAMETERS = np.dtype(
         ("komi", "f8"),
         ("rave_bias", "f4"),
         ("exploration", "f4"),
+        ("playout_share", "f8"),
+        ("prior_exponent", "f4"),
+        ("virtual_loss", "f4"),
+        ("first_play_urgency", "f4"),
         ("expand_after", "i4"),
         ("max_nodes", "i4"),
         ("puct", "u1"),
@@ -118,7 +139,9 @@ def parameters_of(settings: SearchSettings, komi: float) -> np.ndarray:
     one = record[0]
     one["komi"] = komi
     one["rave_bias"] = 1 / settings.rave if settings.rave else 0
-    one["exploration"] = settings.exploration
+    for name in ("exploration", "playout_share", "virtual_loss", "first_play_urgency"):
+        one[name] = getattr(settings, name)
+    one["prior_exponent"] = 1 / settings.prior_temperature
     one["expand_after"], one["max_nodes"] = settings.expand_after, settings.max_nodes
     one["puct"] = settings.selection == "puct"
     playouts, priors = settings.playouts, settings.priors

@@ -7,6 +7,7 @@ pattern beside the last two, otherwise any move that fills no own eye.
 import numpy as np
 
 from landmark.go.compilation import compiled, inlined
+from landmark.go.rollout.playing import play_out_by_policy
 from landmark.go.rules.geometry import EAST, NORTH, SOUTH, WEST
 from landmark.go.rules.moves import is_own_eye, opposite, play
 from landmark.go.rules.shape import DIRECT
@@ -108,7 +109,12 @@ def choose_move(state: State, work: Workspace, colour: U, parameters: Parameters
 
 @compiled
 def play_out(state: State, work: Workspace, parameters: Parameters) -> int:
-    """Play until both pass; the number of moves. Remembers who played first on each point."""
+    """Play until both pass; the number of moves. Remembers who played first on each point.
+
+    Moves are the rollout policy's where one was put into the workspace.
+    """
+    if work.policy_is_on:
+        return play_out_by_policy(state, work)
     limit = 3 * int(state.size) * int(state.size)
     colour = U(state.to_move)
     passes = 0

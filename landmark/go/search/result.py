@@ -35,12 +35,15 @@ class SearchResult:
     moves: tuple[MoveStatistics, ...]
     """By visits, most first."""
     ownership: np.ndarray
-    """By point, from -1 (White's at the end of all playouts) to 1 (Black's)."""
+    """By point, from -1 (White's at the end of all playouts) to 1 (Black's); without playouts, the
+    mean of what an evaluator says of leaves."""
     score: float
-    """Mean of the playouts' scores for Black, komi included."""
+    """Mean of the playouts' scores for Black, komi included, or of the evaluator's."""
     simulations: int
     """Run in this search."""
     seconds: float
+    by_evaluator: bool = False
+    """Whether an evaluator led the search, which knows when to pass."""
 
     @property
     def visits(self) -> int:
@@ -121,14 +124,27 @@ def gather(
 ) -> SearchResult:
     """The result of trees that were searched side by side."""
     children = merged_children(trees)
-    order = np.lexsort((children["move"], -children["rave_sum"], -children["visits"]))
-    playouts = max(1, sum(int(work["num_playouts"]) for work in workspaces))
-    owned = sum((work["ownership"].astype(float) for work in workspaces), np.zeros(NUM_POINTS))
+    second = children["prior_visits" if is_puct else "rave_sum"]
+    order = np.lexsort((children["move"], -second, -children["visits"]))
+    ownership, score = _outcome(workspaces, komi)
     return SearchResult(
         colour,
         tuple(_statistics(trees[0], children[k], is_puct) for k in order),
-        owned / playouts,
-        sum(float(work["score_sum"]) for work in workspaces) / playouts - komi,
+        ownership,
+        score,
         simulations,
         seconds,
+        is_puct,
     )
+
+
+def _outcome(workspaces: list[Workspace], komi: float) -> tuple[np.ndarray, float]:
+    """Ownership and score by playouts, or without any by what an evaluator says of leaves."""
+    playouts = sum(int(work["num_playouts"]) for work in workspaces)
+    judged = sum(int(work["num_judged"]) for work in workspaces)
+    prefix, count = ("", playouts) if playouts or not judged else ("judged_", judged)
+    owned = sum((work[f"{prefix}ownership"] for work in workspaces), np.zeros(NUM_POINTS))
+    count = max(1, count)
+    if prefix:
+        return owned / count, sum(float(work["judged_score"]) for work in workspaces) / count
+    return owned / count, sum(float(work["score_sum"]) for work in workspaces) / count - komi

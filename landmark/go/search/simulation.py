@@ -42,34 +42,49 @@ def rave_value(child: Node, parameters: Parameters) -> Any:
     return own + beta * (child.rave_sum / seen - own)
 
 
-@inlined
-def puct_value(child: Node, mean: Any, root_of_visits: Any, parameters: Parameters) -> Any:
-    """Q + c P sqrt(N) / (1 + n); a move without visits is worth its parent's mean."""
-    visits = np.float32(child.visits)
-    own = child.value_sum / visits if child.visits > 0 else np.float32(mean)
-    return own + parameters.exploration * child.prior_visits * root_of_visits / (1 + visits)
-
-
 @compiled
-def select_child(nodes: np.ndarray, index: int, parameters: Parameters) -> int:
-    """The child that a simulation descends to; the first of equals."""
+def select_by_puct(nodes: np.ndarray, index: int, parameters: Parameters) -> int:
+    """The child of largest Q + c P sqrt(N) / (1 + n); the first of equals.
+
+    A simulation that waits counts as lost. Moves without any are worth the parent's mean, less
+    `first_play_urgency` times the square root of the probability of the moves tried.
+    """
     parent = nodes[index]
+    tried = np.float32(0)
+    for child_index in range(parent.first_child, parent.first_child + parent.num_children):
+        if nodes[child_index].visits > 0:
+            tried += nodes[child_index].prior_visits
+    mean = 1 - parent.value_sum / np.float32(parent.visits) if parent.visits > 0 else 0.5
+    untried = np.float32(mean - parameters.first_play_urgency * math.sqrt(tried))
+    weight = np.float32(parent.visits) + parent.rave_visits
+    weight = parameters.exploration * np.float32(math.sqrt(weight))
     best, best_value = -1, np.float32(-1e30)
-    visits = np.float32(parent.visits)
-    logarithm = np.float32(math.log(visits + 1))
-    root_of_visits = np.float32(math.sqrt(visits))
-    mean = 1 - parent.value_sum / visits if parent.visits > 0 else np.float32(0.5)
     for child_index in range(parent.first_child, parent.first_child + parent.num_children):
         child = nodes[child_index]
         if child.first_child == FORBIDDEN:
             continue
-        if parameters.puct:
-            value = puct_value(child, mean, root_of_visits, parameters)
-        else:
-            value = rave_value(child, parameters)
-            if parameters.exploration != 0:
-                tries = np.float32(child.visits) + child.prior_visits
-                value += parameters.exploration * np.float32(math.sqrt(logarithm / tries))
+        visits = np.float32(child.visits) + child.rave_visits
+        value = child.value_sum / visits if visits > 0 else untried
+        value += weight * child.prior_visits / (1 + visits)
+        if value > best_value:
+            best, best_value = child_index, value
+    return best
+
+
+@compiled
+def select_by_rave(nodes: np.ndarray, index: int, parameters: Parameters) -> int:
+    """The child of the best mixed value, with UCT's exploration if wanted; the first of equals."""
+    parent = nodes[index]
+    best, best_value = -1, np.float32(-1e30)
+    logarithm = np.float32(math.log(np.float32(parent.visits) + 1))
+    for child_index in range(parent.first_child, parent.first_child + parent.num_children):
+        child = nodes[child_index]
+        if child.first_child == FORBIDDEN:
+            continue
+        value = rave_value(child, parameters)
+        if parameters.exploration != 0:
+            tries = np.float32(child.visits) + child.prior_visits
+            value += parameters.exploration * np.float32(math.sqrt(logarithm / tries))
         if value > best_value:
             best, best_value = child_index, value
     return best
@@ -149,7 +164,10 @@ def descend(
     index = 0
     work.path[0] = 0
     while nodes[index].first_child >= 0 and state.passes < 2 and depth < MAX_DEPTH - 1:
-        child_index = select_child(nodes, index, parameters)
+        if parameters.puct:
+            child_index = select_by_puct(nodes, index, parameters)
+        else:
+            child_index = select_by_rave(nodes, index, parameters)
         child = nodes[child_index]
         point, colour = U(child.move), U(state.to_move)
         is_new = child.visits == 0 and point != U(0)

@@ -11,10 +11,10 @@ NODE = np.dtype(
         # results are those of the colour that makes the move: 1 won, 0.5 drawn
         ("visits", "i4"),
         ("value_sum", "f4"),
-        ("rave_visits", "f4"),
+        ("rave_visits", "f4"),  # PUCT: virtual losses, of leaves that wait for an evaluator
         ("rave_sum", "f4"),
         ("prior_visits", "f4"),  # PUCT: the evaluator's probability of the move
-        ("prior_sum", "f4"),
+        ("prior_sum", "f4"),  # PUCT: the evaluator's value of the position after the move
         ("first_child", "i4"),
         ("move", "u2"),
         ("num_children", "u2"),

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from landmark.go.compilation import inlined
+from landmark.go.rollout.layout import POLICY_FIELDS
 from landmark.go.rules.geometry import AREA, NUM_POINTS
 
 MAX_DEPTH = 512
@@ -34,6 +35,11 @@ WORKSPACE = np.dtype(
         ("ownership", "i4", NUM_POINTS),  # playouts that ended Black's minus White's
         ("score_sum", "f8"),  # of Black's final scores, before komi
         ("num_playouts", "i8"),
+        # what an evaluator says of leaves, from Black's view
+        ("judged_ownership", "f8", NUM_POINTS),
+        ("judged_score", "f8"),  # komi included
+        ("num_judged", "i8"),
+        *POLICY_FIELDS,
     ],
     align=True,
 )

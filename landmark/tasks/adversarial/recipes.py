@@ -105,8 +105,8 @@ def gan_ring() -> AdversarialRun:
     "gan-grid",
     system="gan",
     summary="25 Gaussians on a grid: does the GAN find all modes?",
-    minutes=2.5,
+    minutes=5.2,
 )
 def gan_grid() -> AdversarialRun:
     grid = GridConfig(noise_size=2, prior="uniform")
-    return _modes(grid, r1=0.1, num_layers=4, max_steps=20_000, square_decay=0.999)
+    return _modes(grid, r1=0.1, num_layers=5, max_steps=40_000, square_decay=0.99)

@@ -1,0 +1,1 @@
+"""Positions as planes of numbers, which networks take."""

@@ -1,0 +1,1 @@
+"""Neural networks as evaluators of Go positions, for searches and for players."""

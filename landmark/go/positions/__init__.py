@@ -1,0 +1,1 @@
+"""Positions of games, packed as bits: what networks and policies are trained on."""

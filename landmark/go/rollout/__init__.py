@@ -1,0 +1,1 @@
+"""The rollout policy of AlphaGo: a linear softmax over local features, fast enough for playouts."""

@@ -1,0 +1,1 @@
+"""Networks that judge positions of Go."""

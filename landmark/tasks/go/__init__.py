@@ -1,0 +1,1 @@
+"""Networks that learn to play Go: by games of others, by reinforcement, by their own search."""
