@@ -214,6 +214,14 @@ def fuzz_gtp(lines: int, seed: int = 1) -> Counter[str]:
     return counts
 
 
+def fuzz_gtp_in_pieces(lines: int, piece: int = 10_000) -> Counter[str]:
+    """The same with a process for each piece."""
+    counts = Counter[str]()
+    for number, begun in enumerate(range(0, lines, piece)):
+        counts += fuzz_gtp(min(piece, lines - begun), seed=number + 1)
+    return counts
+
+
 SAMPLES = (
     "(;GM[1]FF[4]CA[UTF-8]SZ[9]KM[6.5]PB[Ann \\] (x]PW[Bea]RE[W+R]C[begin]"
     ";B[ee]C[the centre];W[cc](;B[gc];W[gg])(;B[cg];W[]))",
@@ -299,7 +307,7 @@ def report(counts: Counter[str]) -> str:
 
 
 CHECKS = {
-    "gtp": (100_000, lambda count: report(fuzz_gtp(count))),
+    "gtp": (100_000, lambda count: report(fuzz_gtp_in_pieces(count))),
     "sgf": (5000, lambda count: report(fuzz_sgf(count))),
     "openspiel": (10_000, lambda count: f"{report(against_open_spiel(count))} agree"),
     "gnugo-rules": (200, lambda count: f"{report(rules_against_gnu_go(count))} agree"),

@@ -9,7 +9,7 @@ from landmark.core.configuration import settings
 from landmark.go.rules.geometry import BLACK, PASS, WHITE, opponent, points_of
 from landmark.go.rules.position import Position, winner_of
 from landmark.go.search.result import SearchResult
-from landmark.go.search.searcher import Limit
+from landmark.go.search.searcher import Limit, Searcher
 
 RESIGN = -1
 """In place of a point."""
@@ -157,11 +157,10 @@ class Player:
         self._hopeless[colour] = self._hopeless[colour] + 1 if is_hopeless else 0
         return not is_early and self._hopeless[colour] >= self.settings.resign_searches
 
-    def dead_stones(self, position: Position, simulations: int = 10_000) -> list[int]:
-        """The stones that most playouts from here end without."""
+    @staticmethod
+    def dead_stones(position: Position, simulations: int = 10_000) -> list[int]:
+        """The stones that most playouts from here end without, whatever the player's search is."""
         if not position.stones(BLACK) and not position.stones(WHITE):
             return []
-        self.searcher.forget()  # the same stones are dead whatever was searched before
-        result = self.analyse(position, Limit(simulations=simulations))
-        self.searcher.forget()
+        result = Searcher().search(position.reopened(), Limit(simulations=simulations))
         return result.dead_stones(position.state["colour"], sure=0.0)

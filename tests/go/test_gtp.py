@@ -128,6 +128,25 @@ def test_dead_stones_are_listed_and_counted():
     assert answers[-1].startswith("?")
 
 
+def test_dead_stones_are_searched_once_a_position_by_playouts_alone(monkeypatch):
+    class Network:
+        """A search that must not be asked."""
+
+        board_size = None
+
+        def forget(self):
+            return
+
+    searched = []
+    search = Searcher.search
+    monkeypatch.setattr(Searcher, "search", lambda *words: searched.append(1) or search(*words))
+    session = Session(Player(Network()), Limit(simulations=1))
+    talk(*FINISHED, "final_score", "final_status_list dead", "final_status B4", session=session)
+    assert len(searched) == 1
+    talk("undo", "final_score", "komi 7", "final_score", "final_score", session=session)
+    assert len(searched) == 3
+
+
 def test_cleanup_captures_dead_stones_before_it_passes():
     session = new_session(simulations=300)
     talk(*FINISHED[:-2], session=session)

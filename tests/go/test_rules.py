@@ -44,6 +44,7 @@ def test_legal_moves_are_those_of_the_reference_throughout_random_games(size, su
                 assert board.is_legal(colour, point) == expected, board.diagram()
                 kinds.add(board.fault_of(colour, point))
             choices = board.legal_moves(colour)
+            assert choices == [p for p in points_of(size) if reference.after(colour, as_pair(p))]
             if not choices:
                 board.play(colour, PASS)
                 continue

@@ -29,6 +29,7 @@ class Session:
         self.clocks = {BLACK: Clock(), WHITE: Clock()}
         self.suicide_allowed = False
         self._is_told = {BLACK: False, WHITE: False}
+        self._judged: tuple[object, list[int]] = (None, [])
 
     def begin(self, size: int | None = None) -> None:
         """An empty board; komi stays."""
@@ -82,7 +83,13 @@ class Session:
         return vertex(point, position.size)
 
     def dead_stones(self) -> list[int]:
-        return self.player.dead_stones(self.position)
+        """Searched once a position: controllers ask for the score and for each kind of stones."""
+        position = self.position
+        terms = (position.size, position.komi, position.handicap, position.to_move)
+        key = (*terms, position.history().tobytes())
+        if self._judged[0] != key:
+            self._judged = (key, self.player.dead_stones(position))
+        return self._judged[1]
 
     def score(self) -> float:
         return self.position.score(self.dead_stones())

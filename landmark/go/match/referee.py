@@ -5,7 +5,6 @@ from landmark.go.match.contestant import gnu_go_command
 from landmark.go.player import Player
 from landmark.go.rules.geometry import COLOUR_NAMES, vertex
 from landmark.go.rules.position import Position
-from landmark.go.search.searcher import Searcher
 
 _LEVEL = 10
 _PATIENCE = 300.0
@@ -24,7 +23,7 @@ def parse_score(text: str) -> float | None:
 
 def own_count(position: Position) -> float:
     """The score with the stones removed that playouts take for dead."""
-    return position.score(Player(Searcher()).dead_stones(position))
+    return position.score(Player.dead_stones(position))
 
 
 def gnu_go_count(position: Position, seed: int = 1) -> float | None:

@@ -306,3 +306,23 @@ def _chain_hash(state: State, head: U, colour: U) -> U:
         point = U(state.next[point])
         if point == head:
             return total
+
+
+@compiled
+def keep_legal(state: State, points: np.ndarray, colour: U, history: np.ndarray) -> int:
+    """Move the points where a colour may play to the front, in order; how many they are.
+
+    Illegal are moves that lead to a position of the history, too: positional superko.
+    """
+    count = 0
+    for point in points:
+        if not is_legal(state, point, colour):
+            continue
+        after = hash_after(state, point, colour)
+        repeats = False
+        for earlier in history:
+            repeats |= earlier == after
+        if not repeats:
+            points[count] = point
+            count += 1
+    return count

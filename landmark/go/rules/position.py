@@ -123,9 +123,6 @@ class Position:
 
     def fault_of(self, colour: int, point: int) -> str | None:
         """Why a move is illegal; None: it is legal."""
-        return self._fault_of(colour, point, self.history())
-
-    def _fault_of(self, colour: int, point: int, history: np.ndarray) -> str | None:
         state = self.state
         if point == PASS:
             return None
@@ -135,7 +132,7 @@ class Position:
             return "ko"
         if not moves.is_legal(state, U(point), U(colour)):
             return "suicide"
-        if moves.hash_after(state, U(point), U(colour)) in history:
+        if moves.hash_after(state, U(point), U(colour)) in self.history():
             return "superko"
         return None
 
@@ -144,9 +141,9 @@ class Position:
 
     def legal_moves(self, colour: int) -> list[int]:
         """The points where a colour may play; it may always pass."""
-        history = self.history()
-        faults = ((p, self._fault_of(colour, p, history)) for p in points_of(self.size))
-        return [point for point, fault in faults if fault is None]
+        points = np.array(points_of(self.size), np.uint64)
+        count = moves.keep_legal(self.state, points, U(colour), self.history())
+        return [int(point) for point in points[:count]]
 
     def play(self, colour: int, point: int) -> int:
         """Make a move of either colour (0: pass); the number of stones captured."""
