@@ -23,8 +23,8 @@ from landmark.go.network.engine import OnnxEngine, TorchEngine
 from landmark.go.network.evaluator import NetworkEvaluator, TrainedNetwork
 from landmark.go.rules.geometry import NUM_POINTS, points_of
 from landmark.go.rules.position import Position
-from landmark.go.search.gumbel import GumbelBatch, GumbelSettings, Histories
-from landmark.go.search.parameters import SearchSettings
+from landmark.go.search.gumbel import GumbelBatch, Histories
+from landmark.go.search.parameters import GumbelSettings, SearchSettings
 from landmark.go.search.searcher import Limit, Searcher
 from landmark.models.go.residual import GoResNet, GoResNetConfig
 

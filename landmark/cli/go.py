@@ -50,12 +50,8 @@ USUAL_SECONDS = 2.0
 
 def _prepare() -> None:
     """Refuse to go on without numba, and say once that its first compilation takes a while."""
-    try:
-        from landmark.go.compilation import cached_files
-    except ModuleNotFoundError as error:
-        if error.name not in ("numba", "llvmlite"):
-            raise
-        raise UserError("Go needs numba: pip install 'landmark[go]'") from None
+    from landmark.go.compilation import cached_files
+
     if not cached_files():
         print("compiling the Go engine; this is done once and takes a minute", file=sys.stderr)
 

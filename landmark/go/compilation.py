@@ -8,7 +8,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
-from numba import njit
+from landmark.core.errors import UserError
+
+try:
+    from numba import njit
+except ModuleNotFoundError as error:
+    if error.name not in ("numba", "llvmlite"):
+        raise
+    raise UserError("Go needs numba: pip install 'landmark[go]'") from None
 
 Function = TypeVar("Function")
 _FOLDER = Path(__file__).parent

@@ -8,12 +8,9 @@ the board is counted as it stands, nothing dead.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated
 
 import numpy as np
-from annotated_types import Ge, Le
 
-from landmark.core.configuration import settings
 from landmark.go.positions.packed import (
     IS_TARGET,
     OWNERSHIP_KNOWN,
@@ -26,24 +23,12 @@ from landmark.go.rules.moves import play
 from landmark.go.rules.scoring import mark_area
 from landmark.go.rules.state import empty_state
 from landmark.go.search.evaluator import Evaluator
-from landmark.go.search.gumbel import GumbelBatch, GumbelSettings, Histories
+from landmark.go.search.gumbel import GumbelBatch, Histories
+from landmark.go.self_play_settings import SelfPlaySettings
 
 U = np.uint64
 _LENGTH = 3
 """Moves of the longest games, for each point of the board."""
-
-
-@settings
-class SelfPlaySettings:
-    """How the games are played."""
-
-    search: GumbelSettings = GumbelSettings()
-    in_step: Annotated[int, Ge(1), Le(4096)] = 64
-    """Games that each process plays side by side, with one position of each in a batch."""
-    sure: Annotated[float, Ge(0), Le(1)] = 0.95
-    """Ownership from which on a point is settled; a game ends when all points are. 1: never."""
-    played_out: Annotated[float, Ge(0), Le(1)] = 0.1
-    """Share of the games that go on until both pass."""
 
 
 @dataclass(frozen=True)

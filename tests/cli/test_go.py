@@ -1,4 +1,6 @@
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -108,3 +110,33 @@ def test_the_rollout_policy_of_a_stage_leads_playouts(command, tmp_path):
     answer = command(*words[:-1], str(tmp_path / "other"))
     assert answer.code == 2
     assert "policy.npz: is no rollout policy, or is damaged" in answer.err
+
+
+WITHOUT_NUMBA = """
+import sys
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("numba", "llvmlite", "sgfmill"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Blocked())
+from landmark.cli.main import main
+sys.argv = ["landmark", *sys.argv[1:]]
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["show", "lenet5", "--json"], 0, '"parameters": 61706'),
+        (["show", "alphago-policy", "--json"], 0, '"parameters": 3882793'),
+        (["train", "go-expert"], 2, "landmark: Go needs numba: pip install 'landmark[go]'"),
+        (["go", "match", QUICK, QUICK], 2, "landmark: Go needs numba: pip install 'landmark[go]'"),
+    ],
+)
+def test_without_numba_all_but_go_works(words, code, message, tmp_path):
+    command = [sys.executable, "-c", WITHOUT_NUMBA, *words]
+    found = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert found.returncode == code, found.stderr
+    assert message in found.stdout + found.stderr
+    assert "Traceback" not in found.stderr

@@ -8,7 +8,8 @@ import pytest
 from landmark.go.network.evaluator import NetworkEvaluator
 from landmark.go.rules.geometry import BLACK, NUM_POINTS, PASS, point_at, points_of
 from landmark.go.rules.position import Position
-from landmark.go.search.gumbel import GumbelBatch, GumbelSettings, Histories, plan_table
+from landmark.go.search.gumbel import GumbelBatch, Histories, plan_table
+from landmark.go.search.parameters import GumbelSettings
 from tests.go.boards import drawn, point
 from tests.go.evaluators import Materialist, Whimsical
 from tests.go.networks import residual

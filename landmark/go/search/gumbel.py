@@ -11,18 +11,16 @@ every batch of the evaluator. A game's result depends on its position, history a
 
 import math
 from functools import cache
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from annotated_types import Ge, Le
 
-from landmark.core.configuration import settings
 from landmark.go.compilation import compiled, inlined
 from landmark.go.rules.geometry import NUM_POINTS, points_of
 from landmark.go.rules.moves import hash_after, play
 from landmark.go.rules.state import STATE, State
 from landmark.go.search.evaluator import Evaluator
-from landmark.go.search.parameters import SearchSettings, parameters_of
+from landmark.go.search.parameters import GumbelSettings, SearchSettings, parameters_of
 from landmark.go.search.simulation import add_children, back_up, final_value, repeats
 from landmark.go.search.tree import FORBIDDEN, NODE, UNEXPANDED
 from landmark.go.search.workspace import MAX_DEPTH, Workspace, new_workspace
@@ -32,22 +30,6 @@ _LEAST = 1e-12
 """The smallest probability, so that logits are finite."""
 _NOT_JUDGED = -1
 """In place of a depth: the game ended on this path."""
-
-
-@settings
-class GumbelSettings:
-    """How a few simulations are spent."""
-
-    simulations: Annotated[int, Ge(1), Le(10_000)] = 16
-    """Simulations a move."""
-    considered: Annotated[int, Ge(1), Le(362)] = 16
-    """Moves that the root begins with."""
-    visit_weight: Annotated[float, Ge(0), Le(1000)] = 50.0
-    """Values weigh this, and the visits of the most visited move, times value_scale: c_visit."""
-    value_scale: Annotated[float, Ge(0), Le(100)] = 1.0
-    """Weight of values beside logits; win rates go from 0 to 1: c_scale."""
-    noise: Annotated[float, Ge(0), Le(10)] = 1.0
-    """Weight of the Gumbel noise at the root; 0: the best move is played."""
 
 
 class GumbelResult(NamedTuple):

@@ -104,6 +104,22 @@ class SearchSettings:
     priors: PriorSettings = PriorSettings()
 
 
+@settings
+class GumbelSettings:
+    """How a few simulations are spent."""
+
+    simulations: Annotated[int, Ge(1), Le(10_000)] = 16
+    """Simulations a move."""
+    considered: Annotated[int, Ge(1), Le(362)] = 16
+    """Moves that the root begins with."""
+    visit_weight: Annotated[float, Ge(0), Le(1000)] = 50.0
+    """Values weigh this, and the visits of the most visited move, times value_scale: c_visit."""
+    value_scale: Annotated[float, Ge(0), Le(100)] = 1.0
+    """Weight of values beside logits; win rates go from 0 to 1: c_scale."""
+    noise: Annotated[float, Ge(0), Le(10)] = 1.0
+    """Weight of the Gumbel noise at the root; 0: the best move is played."""
+
+
 PARAMETERS = np.dtype(
     [
         ("komi", "f8"),

@@ -4,12 +4,9 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
-from pydantic import Field
 
-from landmark.core.configuration import settings
 from landmark.core.errors import UserError
 from landmark.core.runtime import derive_seed
 from landmark.engine.trainer import Report
@@ -19,27 +16,10 @@ from landmark.go.positions.store import Positions, open_positions
 from landmark.go.record.expert import expert_games, expert_source
 from landmark.go.record.game import GameRecord
 from landmark.go.record.reader import files_below, read_games
+from landmark.tasks.go.config import GoDataConfig
 
 GAMES = "games"
 """The folder of a run with the positions."""
-
-
-@settings
-class GoDataConfig:
-    """Games to learn from."""
-
-    games: tuple[Path, ...] = ()
-    """SGF files, or folders of them; none: the expert games of 9x9 that come with Landmark."""
-    size: Annotated[int, Field(ge=2, le=19)] = 9
-    """Board size; games of other sizes are left out."""
-    komi: float = 7.0
-    """Komi of the games; others are left out."""
-    one_per_game: bool = False
-    """Learn from one position of each game, drawn at random (the paper's value network)."""
-    limit: Annotated[int, Field(ge=1)] | None = None
-    """Number of positions to learn from, from the first games on; null: all."""
-    strict: bool = False
-    """Stop at the first game that cannot be used."""
 
 
 def games_digest(config: GoDataConfig) -> str:

@@ -21,7 +21,8 @@ from landmark.go.rules.position import Position
 from landmark.models.go.build import build_network
 from landmark.objectives.policy_value import PolicyValueObjective
 from landmark.tasks.card import OpenOptions, Report
-from landmark.tasks.go.run import GoRun, labelled_positions
+from landmark.tasks.go.config import GoRun
+from landmark.tasks.go.run import labelled_positions
 from landmark.tasks.go.samples import PositionSamples
 from landmark.tasks.training import check_assets
 

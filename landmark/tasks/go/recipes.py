@@ -12,10 +12,7 @@ from landmark.models.go.residual import GoResNet, GoResNetConfig
 from landmark.optim.optimizer import OptimizerConfig
 from landmark.optim.schedule import ScheduleConfig
 from landmark.tasks.catalog import Network, System, add_system, recipe
-from landmark.tasks.go.games import GoDataConfig
-from landmark.tasks.go.reinforcement import ReinforceConfig
-from landmark.tasks.go.run import GoRun
-from landmark.tasks.go.self_play import SelfPlayConfig
+from landmark.tasks.go.config import GoDataConfig, GoRun, ReinforceConfig, SelfPlayConfig
 
 add_system(
     System(

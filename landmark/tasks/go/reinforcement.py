@@ -11,15 +11,11 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
 
 import numpy as np
 import torch
-from pydantic import Field
 from torch import Tensor
 
-from landmark.core import limits
-from landmark.core.configuration import settings
 from landmark.core.errors import UserError
 from landmark.core.runtime import derive_seed
 from landmark.core.turn import Objective, Turn
@@ -29,27 +25,12 @@ from landmark.engine.checkpoint import load_module, load_tensors, read_facts, sa
 from landmark.go.features.feature_set import FeatureSet
 from landmark.models.go.network import GoNetwork
 from landmark.objectives.policy_value import PolicyValueConfig, PolicyValueObjective
+from landmark.tasks.go.config import ReinforceConfig
 from landmark.tasks.go.policy_games import PlayedMoves, PolicyPlayer, play_games, policy_scores
 
 POOL = "pool"
 """The folder of a run with its earlier weights."""
 _WEIGHTS = "model.safetensors"
-
-
-@settings
-class ReinforceConfig:
-    """Learning by games against a pool of earlier versions."""
-
-    method: Literal["reinforce"] = "reinforce"
-    """How the network learns: supervised, reinforce or self-play."""
-    games: Annotated[int, Field(ge=2, le=limits.BATCH)] = 64
-    """Games of each update (paper: 128)."""
-    pool_every: Annotated[int, Field(ge=1)] = 20
-    """Updates after which the present weights join the pool of opponents (paper: 500)."""
-    baseline: bool = True
-    """Subtract what the value head expects from the result, if the network has one."""
-    evaluation_games: Annotated[int, Field(ge=2, le=limits.BATCH)] = 200
-    """Games against the weights at the beginning, at each validation."""
 
 
 @dataclass

@@ -4,12 +4,9 @@ import copy
 import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
 
 import torch
-from pydantic import Field, model_validator
 
-from landmark.core.configuration import default_key, settings
 from landmark.core.errors import UserError
 from landmark.core.turn import Objective
 from landmark.data.loader import Loader
@@ -19,70 +16,29 @@ from landmark.engine.settings import resolve_epochs
 from landmark.engine.source import Source
 from landmark.engine.trainer import Report
 from landmark.go.features.feature_set import feature_set
-from landmark.models.go.alphago import AlphagoPolicyConfig, AlphagoValueConfig
 from landmark.models.go.build import build_network
 from landmark.models.go.network import GoNetwork
-from landmark.models.go.residual import GoResNetConfig
-from landmark.objectives.policy_value import PolicyValueConfig, PolicyValueObjective
+from landmark.objectives.policy_value import PolicyValueObjective
 from landmark.tasks.assembly import optimizers_for
 from landmark.tasks.fine_tuning import Origin, load_initial
+from landmark.tasks.go.config import (
+    GoRun,
+    SelfPlayConfig,
+    SupervisedConfig,
+)
 from landmark.tasks.go.games import (
     GAMES,
-    GoDataConfig,
     choose_positions,
     games_digest,
     open_games,
     prepare_games,
 )
 from landmark.tasks.go.policy_games import PolicyPlayer, play_games
-from landmark.tasks.go.reinforcement import POOL, GameSeeds, ReinforceConfig, ReinforceObjective
-from landmark.tasks.go.samples import GoBatchConfig, LabelledPositions, PositionSamples
+from landmark.tasks.go.reinforcement import POOL, GameSeeds, ReinforceObjective
+from landmark.tasks.go.samples import LabelledPositions, PositionSamples
 from landmark.tasks.go.self_play import FOLDER as SELF_PLAY
-from landmark.tasks.go.self_play import SelfPlayConfig, SelfPlaySource
-from landmark.tasks.task import Assembly, RunConfig, Task
-
-
-@settings
-class SupervisedConfig:
-    """Learning from games that others have played."""
-
-    method: Literal["supervised"] = "supervised"
-    """How the network learns: supervised, reinforce or self-play."""
-
-
-@settings
-class GoRun(RunConfig):
-    """A complete training of a network of Go."""
-
-    task: Literal["go"] = "go"
-    data: GoDataConfig = dataclasses.field(default_factory=GoDataConfig)
-    model: Annotated[
-        GoResNetConfig | AlphagoPolicyConfig | AlphagoValueConfig,
-        Field(discriminator="architecture"),
-        default_key("architecture", "residual"),
-    ] = dataclasses.field(default_factory=GoResNetConfig)
-    learning: Annotated[
-        SupervisedConfig | ReinforceConfig | SelfPlayConfig,
-        Field(discriminator="method"),
-        default_key("method", "supervised"),
-    ] = dataclasses.field(default_factory=SupervisedConfig)
-    objective: PolicyValueConfig = dataclasses.field(default_factory=PolicyValueConfig)
-    batches: GoBatchConfig = dataclasses.field(default_factory=GoBatchConfig)
-
-    @model_validator(mode="after")
-    def _goes_together(self) -> "GoRun":
-        if self.schedule.name == "noam":
-            raise ValueError("schedule.name: noam is made for Transformers of text: take cosine")
-        if self.trainer.sharded:
-            raise ValueError("trainer.sharded: batch norms are not cut into shards: leave it out")
-        if self.learning.method != "supervised" and self.model.architecture == "alphago-value":
-            raise ValueError(f"learning.method={self.learning.method}: needs a policy to play with")
-        if self.learning.method == "self-play" and self.model.architecture != "residual":
-            raise ValueError(
-                "learning.method=self-play: needs a network that judges moves and results: set "
-                "model.architecture=residual"
-            )
-        return self
+from landmark.tasks.go.self_play import SelfPlaySource
+from landmark.tasks.task import Assembly, Task
 
 
 def prepare(config: GoRun, folder: Path, report: Report, origin: Origin | None = None) -> GoRun:

@@ -2,14 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
 
 import numpy as np
 import torch
-from pydantic import Field
 
-from landmark.core import limits
-from landmark.core.configuration import settings
 from landmark.core.runtime import derive_seed
 from landmark.data.batch import GoBatch
 from landmark.data.ordering import Plan, even_batches
@@ -17,16 +13,6 @@ from landmark.go.features.feature_set import FeatureSet
 from landmark.go.positions.packed import states_of
 from landmark.go.positions.targets import targets_of, turned_planes
 from landmark.go.rules.symmetry import NUM_SYMMETRIES
-
-
-@settings
-class GoBatchConfig:
-    """Batches of positions."""
-
-    size: Annotated[int, Field(ge=1, le=limits.BATCH)] = 256
-    """Batch size in positions."""
-    workers: Annotated[int, Field(ge=0, le=limits.WORKERS)] = 0
-    """Number of worker processes that make batches; 0: make them in the main process."""
 
 
 @dataclass(frozen=True)

@@ -15,18 +15,15 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
 import torch
-from pydantic import Field
 from torch import Tensor
 
-from landmark.core import limits
-from landmark.core.configuration import settings
 from landmark.core.errors import TrainingError, UserError
 from landmark.core.runtime import derive_seed, set_threads
 from landmark.core.signals import follow_parent
@@ -40,9 +37,11 @@ from landmark.go.features.feature_set import feature_set
 from landmark.go.network.evaluator import NetworkEvaluator, TrainedNetwork
 from landmark.go.positions.packed import packed_dtype
 from landmark.go.rules.symmetry import NUM_SYMMETRIES
-from landmark.go.self_play import PlayedGames, SelfPlaySettings, play_against_itself
+from landmark.go.self_play import PlayedGames, play_against_itself
+from landmark.go.self_play_settings import SelfPlaySettings
 from landmark.models.go.build import AnyGoConfig, build_network
 from landmark.models.go.network import GoNetwork
+from landmark.tasks.go.config import SelfPlayConfig
 from landmark.tasks.go.samples import LabelledPositions
 
 FOLDER = "self_play"
@@ -52,29 +51,6 @@ _RESTARTS = 3
 """Times that the processes of a generation may die."""
 _told: list[Any] = []
 """In a process that plays: the event that tells it to stop."""
-
-
-@settings
-class SelfPlayConfig:
-    """Learning from games against itself, improved by search."""
-
-    method: Literal["self-play"] = "self-play"
-    """How the network learns: supervised, reinforce or self-play."""
-    games: Annotated[int, Field(ge=1, le=1_000_000)] = 128
-    """Games of each generation."""
-    files: Annotated[int, Field(ge=1, le=10_000)] = 2
-    """Files that they are played in, each by one process."""
-    updates: Annotated[int, Field(ge=1)] = 100
-    """Updates of each generation."""
-    window: Annotated[int, Field(ge=1)] = 8
-    """Generations whose games are learnt from, this one included."""
-    processes: Annotated[int, Field(ge=0, le=limits.WORKERS)] | None = None
-    """Processes that play, one thread each; null: one for each core; 0: play in the main process.
-    Games do not depend on it.
-    """
-    play: SelfPlaySettings = field(default_factory=SelfPlaySettings)
-    evaluation_games: Annotated[int, Field(ge=2, le=limits.BATCH)] = 200
-    """Games against the weights at the beginning, at each validation, both without search."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from landmark.go.features.feature_set import feature_set
 from landmark.go.positions.packing import pack_games
 from landmark.go.record.reader import read_games
 from landmark.go.rules.geometry import STRIDE
-from landmark.tasks.go.games import GoDataConfig, choose_positions
+from landmark.tasks.go.config import GoDataConfig
+from landmark.tasks.go.games import choose_positions
 from landmark.tasks.go.samples import LabelledPositions, PositionSamples
 from tests.tasks.go.conftest import KOMI, SIZE
 
