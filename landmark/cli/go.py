@@ -351,7 +351,7 @@ def learn(
             help="Only this stage: expert, rollout, reinforce, value, self-play. Repeatable."
         ),
     ] = None,
-    data: Annotated[
+    games: Annotated[
         Path | None, typer.Option(help="Your games: an SGF file, or a folder of them.")
     ] = None,
 ) -> int:
@@ -365,7 +365,8 @@ def learn(
     from landmark.tasks.go.stages import beginning, chosen_stages, is_finished, train_rollouts
 
     own = [
-        f"{key}={json.dumps(value)}" for key, value in GoDataOptions(data=data).overrides().items()
+        f"{key}={json.dumps(value)}"
+        for key, value in GoDataOptions(games=games).overrides().items()
     ]
     for each in chosen_stages(stage or []):
         run = folder / each.name

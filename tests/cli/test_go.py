@@ -74,7 +74,7 @@ def test_mistakes_are_answered_in_one_line(command, tmp_path, monkeypatch, words
 def test_learning_goes_through_the_stages_and_on_where_it_was(command, tmp_path):
     games = random_games(tmp_path / "games")
     words = [
-        "go", "learn", "--folder", str(tmp_path / "runs"), "--data", str(games), "data.size=5",
+        "go", "learn", "--folder", str(tmp_path / "runs"), "--games", str(games), "data.size=5",
         f"data.komi={KOMI}", "threads=1", "trainer.max_steps=2", "trainer.validate_every=2",
         "batches.size=16", "--stage", "value",
     ]  # fmt: skip
@@ -93,7 +93,7 @@ def test_learning_goes_through_the_stages_and_on_where_it_was(command, tmp_path)
 def test_the_rollout_policy_of_a_stage_leads_playouts(command, tmp_path):
     games = random_games(tmp_path / "games")
     words = [
-        "go", "learn", "--folder", str(tmp_path / "runs"), "--data", str(games), "data.size=5",
+        "go", "learn", "--folder", str(tmp_path / "runs"), "--games", str(games), "data.size=5",
         f"data.komi={KOMI}", "threads=1", "trainer.max_steps=2", "trainer.validate_every=2",
         "batches.size=16", "--stage", "expert", "--stage", "rollout",
     ]  # fmt: skip

@@ -50,7 +50,7 @@ def evaluate(
 ) -> Iterator[PositionScores]:
     """Judge the positions of the run's games."""
     for split in options.split or ("test",):
-        count, measured = pipeline.measure(split, options.batch_size)
+        count, measured = pipeline.measure(split)
         yield PositionScores(
             str(pipeline.run.folder), pipeline.checkpoint.name, split, count, measured
         )
