@@ -203,7 +203,7 @@ def fuzz_gtp(lines: int, seed: int = 1) -> Counter[str]:
     done = subprocess.run(
         [*program, "max_nodes=20000"], input=b"".join(sent), capture_output=True, check=False
     )
-    assert done.returncode == 0, done.stderr.decode()
+    assert done.returncode == 0, f"{done.returncode}: {done.stderr.decode()}"
     answers = done.stdout.decode().split("\n\n")
     assert answers.pop() == "", "the last answer is whole"
     counts = Counter[str](lines=lines)
