@@ -82,7 +82,7 @@ def test_gnu_go_makes_games_on_two_cores(tmp_path, needs_program):
 
 
 def test_a_program_that_is_not_there_or_answers_nonsense_is_one_line(tmp_path):
-    with pytest.raises(UserError, match="cannot be started"):
+    with pytest.raises(UserError, match="is not a program"):
         make_games(GameTerms(parse_contestant("/nowhere/engine --gtp")), 1, tmp_path / "a")
     with pytest.raises(UserError, match="the games so far are kept"):
         make_games(GameTerms(parse_contestant("true")), 1, tmp_path / "b")

@@ -93,7 +93,7 @@ def test_networks_that_fit_may_play():
         "landmark:20,network=policy,value_network=value",
         "policy:policy",
         "landmark:20",
-        "mygo --gtp",
+        f"{sys.executable} --gtp",
     ):
         contestant(text).check(5)
 
