@@ -40,10 +40,6 @@ class PlayedGames:
     policies: np.ndarray
     """(B, A + 1) the search's improved policy, half precision, a pass last."""
 
-    @property
-    def num_games(self) -> int:
-        return len(np.unique(self.records["game"]))
-
 
 class _Game:
     """One game under way."""

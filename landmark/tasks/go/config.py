@@ -25,7 +25,7 @@ class GoDataConfig:
     size: Annotated[int, Field(ge=2, le=19)] = 9
     """Board size; games of other sizes are left out."""
     komi: float = 7.0
-    """Komi of the games; others are left out."""
+    """Komi, which all games must have."""
     one_per_game: bool = False
     """Learn from one position of each game, drawn at random (the paper's value network)."""
     limit: Annotated[int, Field(ge=1)] | None = None

@@ -57,8 +57,8 @@ def prepare_games(config: GoDataConfig, folder: Path, seed: int, report: Report)
     if empty := [split for split, count in counts.items() if not count]:
         games = positions.facts["games"]
         raise UserError(
-            f"{games} games leave none for {empty[0]} (a twentieth each validates and tests, by "
-            "its opening): give more games"
+            f"{games} games leave none for {empty[0]} (one opening in twenty validates, one "
+            "tests): give more games"
         )
     owners = positions.facts["owners"]
     known = sum(count for kind, count in owners.items() if kind in _KNOWN)
