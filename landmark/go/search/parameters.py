@@ -110,7 +110,7 @@ class GumbelSettings:
 
     simulations: Annotated[int, Ge(1), Le(10_000)] = 16
     """Simulations a move."""
-    considered: Annotated[int, Ge(1), Le(362)] = 16
+    considered: Annotated[int, Ge(1), Le(362)] = 4
     """Moves that the root begins with."""
     visit_weight: Annotated[float, Ge(0), Le(1000)] = 50.0
     """Values weigh this, and the visits of the most visited move, times value_scale: c_visit."""

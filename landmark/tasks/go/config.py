@@ -82,6 +82,9 @@ class SelfPlayConfig:
     """Updates of each generation."""
     window: Annotated[int, Field(ge=1)] = 8
     """Generations whose games are learnt from, this one included."""
+    expert_share: Annotated[float, Field(ge=0, lt=1)] = 0.5
+    """Share of each batch that is positions of the expert games, which keeps what was learnt from
+    them; 0: games against itself only. Not used from random weights."""
     processes: Annotated[int, Field(ge=0, le=limits.WORKERS)] | None = None
     """Processes that play, one thread each; null: one for each core; 0: play in the main process.
     Games do not depend on it.

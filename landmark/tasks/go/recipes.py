@@ -135,6 +135,6 @@ def go_self_play() -> GoRun:
     return GoRun(
         learning=SelfPlayConfig(),
         optimizer=_SGD,
-        schedule=_cosine(0.02),
+        schedule=_cosine(0.01),
         trainer=_trainer(3000, 100, ema_decay=0.99, monitor="won", higher_is_better=True),
     )

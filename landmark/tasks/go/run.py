@@ -100,9 +100,10 @@ def _learning(
         return objective, _loader(config, folder, "train"), None
     evaluator = BeginningEvaluator(network, config, learning.evaluation_games)
     if isinstance(learning, SelfPlayConfig):
+        expert = labelled_positions(config, folder, "train") if config.init_from else None
         source = SelfPlaySource(
             network, config.model, learning, folder, config.seed, config.data.komi,
-            config.batches.size, config.trainer.accumulate,
+            config.batches.size, config.trainer.accumulate, expert,
         )  # fmt: skip
         return PolicyValueObjective(network, config.objective), source, evaluator
     features = feature_set(config.model.features)

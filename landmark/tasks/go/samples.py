@@ -57,6 +57,12 @@ class LabelledPositions:
         return np.concatenate([turned, policy[:, -1:]], 1)
 
 
+def join_batches(batches: Sequence[GoBatch]) -> GoBatch:
+    """The positions of all batches as one."""
+    names = ("planes", "policy", "results", "scores", "owners", "owners_known")
+    return GoBatch(**{name: torch.cat([getattr(one, name) for one in batches]) for name in names})
+
+
 class PositionSamples:
     """Positions, shuffled and turned for training, else in order and as they are."""
 

@@ -42,7 +42,7 @@ from landmark.go.self_play_settings import SelfPlaySettings
 from landmark.models.go.build import AnyGoConfig, build_network
 from landmark.models.go.network import GoNetwork
 from landmark.tasks.go.config import SelfPlayConfig
-from landmark.tasks.go.samples import LabelledPositions
+from landmark.tasks.go.samples import LabelledPositions, join_batches
 
 FOLDER = "self_play"
 """The folder of a run with the games of each generation."""
@@ -78,10 +78,13 @@ class SelfPlaySource:
         komi: float,
         batch_size: int,
         accumulate: int = 1,
+        expert: LabelledPositions | None = None,
     ) -> None:
         self.network, self.model, self.config = network, model, config
         self.folder, self.seed, self.komi = folder / FOLDER, seed, komi
         self.batch_size, self.accumulate = batch_size, accumulate
+        self.expert = expert
+        """Positions of others' games, which every batch has some of."""
         self.features = feature_set(model.features)
         self.played: list[Mapping[str, Any]] = []
         """Facts of the generations played since they were last asked for."""
@@ -157,15 +160,23 @@ class SelfPlaySource:
     def _parts(self, positions: LabelledPositions, epoch: int, index: int) -> list[GoBatch]:
         """This process's parts of a batch, drawn with replacement."""
         rng = np.random.default_rng(derive_seed(self.seed, "batch", epoch, index))
-        chosen = rng.integers(len(positions), size=self.batch_size)
-        symmetries = rng.integers(NUM_SYMMETRIES, size=self.batch_size)
+        borrowed = round(self.config.expert_share * self.batch_size) if self.expert else 0
+        sources = [(positions, self.batch_size - borrowed)]
+        if self.expert and borrowed:
+            sources.append((self.expert, borrowed))
+        drawn = [
+            (its, rng.integers(len(its), size=count), rng.integers(NUM_SYMMETRIES, size=count))
+            for its, count in sources
+        ]
         total = self.accumulate * distributed.world_size()
         parts = []
         for number in range(self.accumulate):
             part = slice(distributed.rank() * self.accumulate + number, None, total)
-            batch = positions.batch(chosen[part], self.features, symmetries[part])
+            batch = join_batches(
+                [its.batch(at[part], self.features, turns[part]) for its, at, turns in drawn]
+            )
             batch.epoch, batch.index = epoch, index
-            batch.samples = tuple(int(each) for each in chosen[part])
+            batch.samples = tuple(int(each) for each in drawn[0][1][part])
             parts.append(batch)
         return parts
 
