@@ -6,22 +6,19 @@ dropout on each sub-layer's output and on the embedded input. Pre-norm adds a la
 stack, as its authors do. Tokens are packed (see layers/packing), so padding is never computed.
 """
 
-import dataclasses
 from typing import Annotated, Literal
 
 import torch
 from pydantic import Field, model_validator
-from torch import Tensor, nn
+from torch import Tensor
 
 from landmark.core import limits
 from landmark.core.configuration import settings
 from landmark.layers.attention import check_heads
-from landmark.layers.cache import BeamAncestry, KeyValueCache, Memory
-from landmark.layers.dropout import Dropout
 from landmark.layers.feedforward import ActivationName
 from landmark.layers.packing import Packing
 from landmark.layers.position import LearnedPosition, SinusoidalPosition
-from landmark.layers.transformer import DecoderBlock, EncoderBlock, run_block
+from landmark.models.transformer.writer import DecoderState, TransformerWriter
 from landmark.models.translation import Tied, TranslationModel
 
 Size = Annotated[int, Field(ge=1)]
@@ -93,133 +90,30 @@ VARIANTS = {
 }
 
 
-@dataclasses.dataclass
-class DecoderState:
-    """What incremental decoding carries: how far it is, and each decoder block's memories."""
-
-    caches: list[KeyValueCache]
-    memories: list[Memory]
-    ancestry: BeamAncestry | None = None
-    """Ancestry of the beams, if a sentence has several."""
-    length: int = 0
-
-    def grow(self) -> None:
-        """Make room for a step."""
-        self.length += 1
-        if self.ancestry is not None:
-            self.ancestry.grow()
-
-    def select_rows(self, rows: Tensor) -> None:
-        """Reorder or drop rows (sentences x beams); a sentence's rows stay together."""
-        if self.ancestry is not None:
-            self.ancestry.select(rows)
-            rows = rows[:: self.ancestry.beams] // self.ancestry.beams
-        for cache in self.caches:
-            cache.select(rows)
-
-    def select_sentences(self, sentences: Tensor) -> None:
-        """Keep the encoder's memory of these sentences only; call select_rows to match."""
-        for memory in self.memories:
-            memory.select(sentences)
-
-
-class Translator(TranslationModel):
+class Translator(TransformerWriter, TranslationModel):
     """Blocks of attention that read the source, and blocks that write the target."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.config = config
-        width, pre_norm = config.hidden_size, config.norm == "pre"
-        block = (width, config.inner_size, config.num_heads, config.dropout, pre_norm)
         self.add_vocabulary(
             config.vocab_size,
-            width,
+            config.hidden_size,
             config.tied,
             bias=config.output_bias,
             source_size=config.source_vocab_size,
         )
         self.position = _position(config)
-        self.dropout = Dropout(config.dropout)
-        self.encoder = nn.ModuleList(
-            EncoderBlock(*block, activation=config.activation) for _ in range(config.encoder_layers)
-        )
-        self.decoder = nn.ModuleList(
-            DecoderBlock(*block, activation=config.activation) for _ in range(config.decoder_layers)
-        )
-        self.encoder_norm = nn.LayerNorm(width) if pre_norm else nn.Identity()
-        self.decoder_norm = nn.LayerNorm(width) if pre_norm else nn.Identity()
+        self.add_blocks()
 
-    def forward(
-        self, source: Tensor, source_packing: Packing, target: Tensor, target_packing: Packing
-    ) -> Tensor:
-        memory = self.encode(source, source_packing)
-        return self.decode(target, target_packing, memory, source_packing)
-
-    def encode(self, source: Tensor, packing: Packing) -> Tensor:
-        """(M,) -> (M, D)"""
-        x = self._embed(self.source_embedding, source, packing.positions)
-        recompute = self.config.activation_checkpointing
-        for block in self.encoder:
-            x = run_block(block, recompute, x, packing)
-        encoded: Tensor = self.encoder_norm(x)
-        return encoded
-
-    def decode(
-        self, target: Tensor, packing: Packing, memory: Tensor, memory_packing: Packing
-    ) -> Tensor:
-        """(N,) and (M, D) -> (N, D)"""
-        x = self._embed(self.target_embedding, target, packing.positions)
-        recompute = self.config.activation_checkpointing
-        for block in self.decoder:
-            x = run_block(block, recompute, x, packing, memory, memory_packing)
-        decoded: Tensor = self.decoder_norm(x)
-        return decoded
-
-    def start(
-        self, source: Tensor, packing: Packing, rows_per_sentence: int, max_length: int
-    ) -> DecoderState:
-        """Encode, and allocate the caches for up to `max_length` steps of decoding."""
-        config, memory = self.config, self.encode(source, packing)
-        beams, sentences = rows_per_sentence, packing.batch_size
-        length = min(max_length, config.max_length)
-        ancestry = BeamAncestry(sentences * beams, beams, length, memory) if beams > 1 else None
-        heads, head_size = config.num_heads, config.hidden_size // config.num_heads
-        memories = [block.cross_attention.remember(memory, packing) for block in self.blocks()]
-        return DecoderState(
-            [
-                KeyValueCache(sentences, heads, length, head_size, memory, ancestry)
-                for _ in self.decoder
-            ],
-            # Laid out once as every step reads them.
-            [Memory(m.keys.contiguous(), m.values.contiguous(), m.visible) for m in memories],
-            ancestry,
-        )
+    def embed_source(self, source: Tensor, packing: Packing) -> Tensor:
+        return self.embed(self.source_embedding, source, packing.positions)
 
     def step(self, tokens: Tensor, state: DecoderState) -> Tensor:
-        positions = torch.full_like(tokens, state.length)
-        x = self._embed(self.target_embedding, tokens, positions)
-        state.grow()
-        for block, cache, memory in zip(self.blocks(), state.caches, state.memories, strict=True):
-            x = block.step(x, cache, memory)
-        logits = self.logits(self.decoder_norm(x))
+        logits = super().step(tokens, state)
         if self.config.suppress_tokens:
             logits[:, list(self.config.suppress_tokens)] = -torch.inf
         return logits
-
-    @property
-    def attention_shape(self) -> tuple[int, int]:
-        return self.config.decoder_layers, self.config.num_heads
-
-    def blocks(self) -> list[DecoderBlock]:
-        return [block for block in self.decoder if isinstance(block, DecoderBlock)]
-
-    def _embed(self, embedding: nn.Embedding, tokens: Tensor, positions: Tensor) -> Tensor:
-        scaled = embedding(tokens) * self.config.hidden_size**0.5
-        if self.training and self.config.word_dropout:
-            left_out = torch.rand(len(tokens), 1, device=tokens.device) < self.config.word_dropout
-            scaled = scaled.masked_fill(left_out, 0)  # (N, D)
-        embedded: Tensor = self.dropout(scaled + self.position(positions))
-        return embedded
 
 
 def _position(config: TransformerConfig) -> LearnedPosition | SinusoidalPosition:
