@@ -34,7 +34,7 @@ from peers import peers_python
 from torch import Tensor, nn
 from torch.profiler import ProfilerActivity, profile
 
-from landmark.data.batch import TranslationBatch
+from landmark.data.batch import WritingBatch
 from landmark.data.shards import TokenStore
 from landmark.data.tokenizer import TokenizerConfig
 from landmark.data.translation.pairs import BatchConfig, PairSamples, collate_pairs
@@ -50,7 +50,7 @@ PEERS = ("marian", "joeynmt", "eole")
 PRODUCTS = ("aten::mm", "aten::addmm", "aten::addmm_", "aten::bmm", "aten::baddbmm")
 Rows = list[list[int]]
 Pairs = tuple[Rows, Rows]  # sources, targets
-Step = Callable[[TranslationBatch], None]
+Step = Callable[[WritingBatch], None]
 
 
 class Contestant(Protocol):
@@ -170,7 +170,7 @@ def build_ours(config: TransformerConfig) -> tuple[nn.Module, Step]:
     model = Translator(config)
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-4, fused=True)
 
-    def step(batch: TranslationBatch) -> None:
+    def step(batch: WritingBatch) -> None:
         optimizer.zero_grad()
         hidden = model(batch.source, batch.source_packing, batch.target, batch.target_packing)
         loss = projected_cross_entropy(hidden, model.output.weight, batch.labels, SMOOTHING)
@@ -185,7 +185,7 @@ def build_plain(config: TransformerConfig) -> tuple[nn.Module, Step]:
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-4)
     criterion = nn.CrossEntropyLoss(label_smoothing=SMOOTHING, ignore_index=PADDING)
 
-    def step(batch: TranslationBatch) -> None:
+    def step(batch: WritingBatch) -> None:
         optimizer.zero_grad()
         packing = batch.target_packing
         logits = model(batch.source_packing.unpack(batch.source), packing.unpack(batch.target))

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from landmark.data.batch import TranslationBatch
+from landmark.data.batch import WritingBatch
 from landmark.data.loader import Loader, Place
 from landmark.data.shards import TokenStore
 from landmark.data.tokenizer import SubwordTokenizer, TokenizerConfig
@@ -72,7 +72,7 @@ def open_loader(
     return Loader(samples, rank=rank, world_size=processes, workers=workers)
 
 
-def content(parts: list[TranslationBatch]) -> list[tuple[Any, ...]]:
+def content(parts: list[WritingBatch]) -> list[tuple[Any, ...]]:
     """All that a training sees of a batch, to the byte."""
     return [
         (

@@ -25,14 +25,14 @@ from torch import Tensor
 
 from benchmarks.faults.group import torchrun
 from benchmarks.faults.journal import count_held
-from landmark.data.batch import TranslationBatch
+from landmark.data.batch import WritingBatch
 from landmark.data.translation.pairs import collate_pairs
 from landmark.engine import distributed, sharding
 from landmark.engine.assembly import Assembly
 from landmark.engine.settings import TrainerConfig
 from landmark.engine.trainer import Trainer
 from landmark.models.transformer.translator import VARIANTS, Translator
-from landmark.objectives.translation import TranslationConfig, TranslationObjective
+from landmark.objectives.writing import WritingConfig, WritingObjective
 from landmark.optim.optimizer import OptimizerConfig, ScheduledOptimizer
 
 CPU = torch.device("cpu")
@@ -52,13 +52,13 @@ def build(variant: str, sharded: bool) -> Trainer:
     if sharded:
         sharding.shard(model)
         optimizer.adopt(model, sharded=True)
-    objective = TranslationObjective(model, TranslationConfig())
+    objective = WritingObjective(model, WritingConfig())
     nothing: Any = None  # what it trains on is handed to it
     assembly = Assembly(objective, {"model": optimizer}, nothing)
     return Trainer(TrainerConfig(), assembly, CPU, seed=1)
 
 
-def random_batch(tokens: int, rank: int, processes: int) -> TranslationBatch:
+def random_batch(tokens: int, rank: int, processes: int) -> WritingBatch:
     """This process's share of random sentence pairs; an odd number of them."""
     random = np.random.default_rng(1)
     count = max(3, tokens // LENGTH) | 1
@@ -67,7 +67,7 @@ def random_batch(tokens: int, rank: int, processes: int) -> TranslationBatch:
     return collate_pairs(sentences[:count][share], sentences[count:][share], begin=1, end=2)
 
 
-def take_step(trainer: Trainer, batch: TranslationBatch) -> dict[str, float]:
+def take_step(trainer: Trainer, batch: WritingBatch) -> dict[str, float]:
     """One update; what it cost this process."""
     started = time.perf_counter()
     trainer.update([batch])

@@ -39,12 +39,10 @@ MOMENTS = {
     "the first step": Moment("landmark.engine.trainer", "Trainer.update", 1, 1),
     "warm-up": Moment("landmark.engine.trainer", "Trainer.update", 2, 2),
     "training": Moment("landmark.engine.trainer", "Trainer.update", 5, 5),
-    "validation": Moment("landmark.objectives.translation", "TranslationObjective.measure", 1, 2),
+    "validation": Moment("landmark.objectives.writing", "WritingObjective.measure", 1, 2),
     "saving": Moment("landmark.engine.checkpoint", "write_durably", 2, 2),
     "moving a pointer": Moment("landmark.engine.run", "replace_durably", 2, 2),
-    "the last validation": Moment(
-        "landmark.objectives.translation", "TranslationObjective.measure", 3, 6
-    ),
+    "the last validation": Moment("landmark.objectives.writing", "WritingObjective.measure", 3, 6),
 }
 PREPARATION = Moment("landmark.data.translation.preparation", "_write", 2, 0)
 

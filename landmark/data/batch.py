@@ -45,10 +45,13 @@ def origin_of(parts: Sequence[Batch]) -> str:
 
 
 @dataclass
-class TranslationBatch(Batch):
-    """Sentence pairs, packed: M source tokens; N target tokens, each with the one after it."""
+class WritingBatch(Batch):
+    """Sources and what to write of each: N target tokens, packed, each with the one after it.
 
-    source: Tensor  # (M,)
+    A source is M packed rows: tokens (M,), vectors (M, F); or images, which the network reads.
+    """
+
+    source: Tensor  # (M,), (M, F) or (B, C, H, W)
     source_packing: Packing
     target: Tensor  # (N,) begins each sentence with <s>
     labels: Tensor  # (N,) the same one to the left, </s> last

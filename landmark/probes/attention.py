@@ -7,11 +7,11 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from landmark.data.batch import TranslationBatch
+from landmark.data.batch import WritingBatch
 from landmark.layers.alignment import AttentionOutput
 from landmark.layers.attention import MultiHeadAttention
 from landmark.layers.packing import Packing
-from landmark.models.translation import TranslationModel
+from landmark.models.writer import Writer
 
 
 @contextmanager
@@ -35,7 +35,7 @@ def observed_attention(model: nn.Module) -> Iterator[dict[str, list[Tensor]]]:
 
 @torch.inference_mode()
 def cross_attention(
-    model: TranslationModel, source: Tensor, source_packing: Packing, target: Tensor
+    model: Writer, source: Tensor, source_packing: Packing, target: Tensor
 ) -> Tensor:
     """Weights from each target token to each source token of one sentence: (L, H, T, S)."""
     with observed_attention(model) as seen:
@@ -45,7 +45,7 @@ def cross_attention(
 
 
 @torch.inference_mode()
-def cross_attentions(model: TranslationModel, batch: TranslationBatch) -> list[Tensor]:
+def cross_attentions(model: Writer, batch: WritingBatch) -> list[Tensor]:
     """The same of a batch of sentence pairs: (L, H, T, S) of each, without padding."""
     with observed_attention(model) as seen:
         model(batch.source, batch.source_packing, batch.target, batch.target_packing)

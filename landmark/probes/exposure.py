@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from landmark.data.batch import TranslationBatch
-from landmark.models.translation import TranslationModel
+from landmark.data.batch import WritingBatch
+from landmark.models.writer import Writer
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def _longer(counts: Tensor, length: int) -> Tensor:
 
 
 @torch.inference_mode()
-def measure_exposure(model: TranslationModel, batch: TranslationBatch) -> Exposure:
+def measure_exposure(model: Writer, batch: WritingBatch) -> Exposure:
     """Right tokens of a batch after the reference's words, and after the model's own."""
     packing = batch.target_packing
     hidden = model(batch.source, batch.source_packing, batch.target, packing)
@@ -63,7 +63,7 @@ def measure_exposure(model: TranslationModel, batch: TranslationBatch) -> Exposu
     )
 
 
-def _speak(model: TranslationModel, batch: TranslationBatch) -> Tensor:
+def _speak(model: Writer, batch: WritingBatch) -> Tensor:
     """What the model says greedily, as many tokens as the longest reference has. (B, T)"""
     packing = batch.target_packing
     state = model.start(batch.source, batch.source_packing, 1, packing.max_length)

@@ -1,6 +1,6 @@
 import torch
 
-from landmark.data.batch import AdversarialBatch, Batch, TextBatch, TranslationBatch
+from landmark.data.batch import AdversarialBatch, Batch, TextBatch, WritingBatch
 from landmark.layers.packing import Packing
 
 
@@ -12,7 +12,7 @@ def test_a_batch_says_which_data_it_holds() -> None:
 
 
 def test_moving_a_batch_moves_tensors_and_packings_and_keeps_the_rest() -> None:
-    batch = TranslationBatch(
+    batch = WritingBatch(
         source=torch.arange(5),
         source_packing=Packing(torch.tensor([2, 3])),
         target=torch.arange(4),
@@ -24,7 +24,7 @@ def test_moving_a_batch_moves_tensors_and_packings_and_keeps_the_rest() -> None:
         counts=False,
     )
     moved = batch.to(torch.device("cpu"))
-    assert isinstance(moved, TranslationBatch)
+    assert isinstance(moved, WritingBatch)
     assert (moved.epoch, moved.index, moved.samples, moved.counts) == (3, 4, (8, 9), False)
     assert torch.equal(moved.source, batch.source)
     assert moved.num_tokens == 4

@@ -12,7 +12,7 @@ from torch import Tensor
 from landmark.core import limits
 from landmark.core.configuration import settings
 from landmark.core.runtime import derive_seed
-from landmark.data.batch import TranslationBatch
+from landmark.data.batch import WritingBatch
 from landmark.data.ordering import Plan, like_length_batches
 from landmark.data.shards import TokenStore
 from landmark.data.translation.bpe_dropout import BpeDropout
@@ -57,7 +57,7 @@ class PairSamples:
             cost, config.tokens, config.pool, self.seed, epoch, self.shuffle, sort_by
         )
 
-    def collate(self, epoch: int, samples: Sequence[int]) -> TranslationBatch:
+    def collate(self, epoch: int, samples: Sequence[int]) -> WritingBatch:
         sources, targets = (
             [self._tokens(side, epoch, int(sample)) for sample in samples]
             for side in ("source", "target")
@@ -75,13 +75,13 @@ class PairSamples:
 
 def collate_pairs(
     sources: Sequence[Any], targets: Sequence[Any], begin: int, end: int
-) -> TranslationBatch:
+) -> WritingBatch:
     """Token lists as one packed batch; the source ends in </s> too."""
     source, source_packing = pack_sources(sources, end)
     labels = [np.append(target, end) for target in targets]
     inputs = [np.concatenate(([begin], target)) for target in targets]
     lengths = torch.tensor([len(label) for label in labels])
-    return TranslationBatch(
+    return WritingBatch(
         source=source,
         source_packing=source_packing,
         target=_joined(inputs),

@@ -24,7 +24,7 @@ from landmark.layers.packing import Packing
 from landmark.models.recurrent.seq2seq import Seq2seq, Seq2seqConfig
 from landmark.models.transformer.translator import TransformerConfig, Translator
 from landmark.models.translation import TranslationModel
-from landmark.objectives.translation import TranslationConfig, TranslationObjective
+from landmark.objectives.writing import WritingConfig, WritingObjective
 from landmark.optim.optimizer import MethodName, OptimizerConfig
 from landmark.optim.schedule import ScheduleConfig
 from landmark.tasks.assembly import assemble_one
@@ -53,7 +53,7 @@ class TranslationRun(RunConfig):
         Field(discriminator="architecture"),
         default_key("architecture", "transformer"),
     ] = dataclasses.field(default_factory=TransformerConfig)
-    objective: TranslationConfig = dataclasses.field(default_factory=TranslationConfig)
+    objective: WritingConfig = dataclasses.field(default_factory=WritingConfig)
     batches: BatchConfig = dataclasses.field(default_factory=BatchConfig)
     search: SearchConfig = dataclasses.field(default_factory=SearchConfig)
     validation: ValidationConfig = dataclasses.field(default_factory=ValidationConfig)
@@ -145,7 +145,7 @@ def assemble(config: TranslationRun, folder: Path, device: torch.device) -> Asse
         )
         for split in ("train", "valid")
     )
-    objective = TranslationObjective(model, config.objective)
+    objective = WritingObjective(model, config.objective)
     assembly = assemble_one(config, objective, training, validation)
     if not config.validation.bleu:
         return assembly

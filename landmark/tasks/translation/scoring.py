@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from landmark.core.errors import UserError
-from landmark.data.batch import TranslationBatch
+from landmark.data.batch import WritingBatch
 from landmark.data.ordering import cut_by_budget
 from landmark.data.translation.pairs import collate_pairs
 from landmark.data.translation.parallel_text import Pair
@@ -155,7 +155,7 @@ def batches_of_pairs(
     pipeline: TranslationPipeline,
     sources: Sequence[Sequence[int]],
     targets: Sequence[Sequence[int]],
-) -> Iterator[tuple[list[int], TranslationBatch]]:
+) -> Iterator[tuple[list[int], WritingBatch]]:
     """Token pairs in batches of like length, each with the numbers of its pairs."""
     costs = np.array([max(len(a), len(b)) + 1 for a, b in zip(sources, targets, strict=True)])
     for numbers in cut_by_budget(np.argsort(costs, kind="stable"), costs, BATCH_TOKENS):

@@ -2,20 +2,20 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from landmark.data.batch import TranslationBatch
+from landmark.data.batch import WritingBatch
 from landmark.data.translation.pairs import collate_pairs
 from landmark.models.transformer.translator import TransformerConfig, Translator
 from landmark.objectives import translation
-from landmark.objectives.translation import TranslationConfig, TranslationObjective
+from landmark.objectives.writing import WritingConfig, WritingObjective
 
 PAIRS = [([5, 6, 7], [8, 9]), ([5, 8], [4, 4, 4, 6]), ([9], [7])]
 
 
-def batch() -> TranslationBatch:
+def batch() -> WritingBatch:
     return collate_pairs([source for source, _ in PAIRS], [target for _, target in PAIRS], 1, 2)
 
 
-def objective(**config: float) -> TranslationObjective:
+def objective(**config: float) -> WritingObjective:
     torch.manual_seed(0)
     model = Translator(
         TransformerConfig(
@@ -29,7 +29,7 @@ def objective(**config: float) -> TranslationObjective:
             max_length=16,
         )
     )
-    return TranslationObjective(model.train(), TranslationConfig(**config))
+    return WritingObjective(model.train(), WritingConfig(**config))
 
 
 def test_the_loss_is_the_smoothed_cross_entropy_of_the_target_tokens() -> None:

@@ -1,4 +1,4 @@
-"""Teacher-forced translation: predict each next target token, with label smoothing."""
+"""Teacher forcing: a writer predicts each next target token, with label smoothing."""
 
 import dataclasses
 from collections.abc import Iterator, Mapping
@@ -9,14 +9,14 @@ from pydantic import Field
 
 from landmark.core.configuration import settings
 from landmark.core.turn import Objective, Turn
-from landmark.data.batch import TranslationBatch
+from landmark.data.batch import WritingBatch
 from landmark.decoding.scheduled_sampling import mix_in_own_words
 from landmark.layers.projection import ProjectionLoss, projected_cross_entropy
-from landmark.models.translation import TranslationModel
+from landmark.models.writer import Writer
 
 
 @settings
-class TranslationConfig:
+class WritingConfig:
     """Training objective."""
 
     label_smoothing: Annotated[float, Field(ge=0, lt=1)] = 0.1
@@ -29,10 +29,10 @@ class TranslationConfig:
     """Scheduled sampling: steps over which that fraction increases linearly from 0."""
 
 
-class TranslationObjective(Objective):
+class WritingObjective(Objective):
     """One player, one turn a batch; losses are summed over target tokens."""
 
-    def __init__(self, model: TranslationModel, config: TranslationConfig) -> None:
+    def __init__(self, model: Writer, config: WritingConfig) -> None:
         self.model, self.config = model, config
         self.players = {"model": model}
 
@@ -42,7 +42,7 @@ class TranslationObjective(Objective):
         parts = [f"label smoothing {smoothing:g}"] * bool(smoothing)
         return ", ".join(parts + ["scheduled sampling"] * bool(self.config.scheduled_sampling))
 
-    def turns(self, batch: TranslationBatch, step: int) -> Iterator[Turn]:
+    def turns(self, batch: WritingBatch, step: int) -> Iterator[Turn]:
         config = self.config
         if share := config.scheduled_sampling * min(1.0, step / config.scheduled_sampling_steps):
             batch = self._with_own_words(batch, share)
@@ -51,20 +51,20 @@ class TranslationObjective(Objective):
         yield Turn("model", loss.loss_sum, batch.num_tokens, metrics)
 
     @torch.no_grad()
-    def measure(self, batch: TranslationBatch) -> Mapping[str, tuple[float, float]]:
+    def measure(self, batch: WritingBatch) -> Mapping[str, tuple[float, float]]:
         """Plain cross-entropy and the share of tokens guessed right."""
         loss = self._loss(batch, 0.0)
         count = batch.num_tokens
         return {"loss": (loss.nll_sum.item(), count), "accuracy": (loss.correct.item(), count)}
 
-    def _with_own_words(self, batch: TranslationBatch, share: float) -> TranslationBatch:
+    def _with_own_words(self, batch: WritingBatch, share: float) -> WritingBatch:
         packing = batch.target_packing
         with torch.no_grad():
             state = self.model.start(batch.source, batch.source_packing, 1, packing.max_length)
         inputs = mix_in_own_words(self.model, state, batch.target, packing, share)
         return dataclasses.replace(batch, target=inputs)
 
-    def _loss(self, batch: TranslationBatch, smoothing: float) -> ProjectionLoss:
+    def _loss(self, batch: WritingBatch, smoothing: float) -> ProjectionLoss:
         hidden = self.model(batch.source, batch.source_packing, batch.target, batch.target_packing)
         output = self.model.output
         return projected_cross_entropy(hidden, output.weight, batch.labels, smoothing, output.bias)
