@@ -154,10 +154,10 @@ def _joined(text: str, line: int | None = None) -> str:
         raise InvalidTextError("half a character (a lone surrogate)", line) from None
 
 
-def parse_json(content: bytes | str, place: object) -> Any:
+def parse_json(content: bytes | str, place: object, longest: int = LONGEST_JSON) -> Any:
     """The values in JSON of UTF-8; messages name its `place`."""
-    if len(content) > LONGEST_JSON:
-        raise UserError(f"{place}: is longer than {LONGEST_JSON:,} bytes, which no such file is")
+    if len(content) > longest:
+        raise UserError(f"{place}: is longer than {longest:,} bytes, which no such file is")
     try:
         text = content.decode() if isinstance(content, bytes) else content
         body = json.loads(text)

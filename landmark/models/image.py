@@ -7,6 +7,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from landmark.core.configuration import settings
+from landmark.core.errors import UserError
 
 
 @settings
@@ -32,6 +33,24 @@ class ImageNetwork(nn.Module):
     @abstractmethod
     def features(self, images: Tensor) -> Tensor:
         """What the last layer reads. (B, C, H, W) -> (B, F)"""
+
+    def maps(self, images: Tensor) -> Tensor:
+        """The last spatial map, before it is pooled or flattened. (B, C, H, W) -> (B, F, H', W')
+
+        Of networks that close their last convolution with pooling (AlexNet, VGG, plain), the map
+        before it: VGG's conv5_3, which captioning reads (Xu et al. 2015, arXiv 1502.03044).
+        """
+        raise UserError(
+            f"{type(self).__name__} has no spatial map: it reads all pixels at once; "
+            "choose a convolutional network or a Vision Transformer"
+        )
+
+    def spatial(self, images: Tensor) -> Tensor:
+        """The places of the last spatial map, row by row. (B, C, H, W) -> (B, S, F)
+
+        A Vision Transformer's are its patches after the last norm, without the class token.
+        """
+        return self.maps(images).flatten(2).transpose(1, 2)
 
     def classify(self, features: Tensor) -> Tensor:
         """(B, F) -> (B, K)"""

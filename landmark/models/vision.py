@@ -1,7 +1,10 @@
 """Every image classifier: one type of configuration, one builder."""
 
+from typing import NamedTuple
+
 import torch
 
+from landmark.core.errors import UserError
 from landmark.models.convolutional.alexnet import AlexNet, AlexNetConfig
 from landmark.models.convolutional.googlenet import GoogLeNet, GoogLeNetConfig
 from landmark.models.convolutional.highway import HighwayConfig, HighwayNetwork
@@ -75,6 +78,32 @@ def build_network(config: ImageNetworkConfig) -> ImageNetwork:
     build: type = network_of(config)
     network: ImageNetwork = build(config)
     return network
+
+
+class SpatialSize(NamedTuple):
+    """The size of a network's last spatial map."""
+
+    rows: int
+    columns: int
+    channels: int
+
+
+def spatial_size(
+    config: ImageNetworkConfig, height: int | None = None, width: int | None = None
+) -> SpatialSize:
+    """The size of the last spatial map, without weights; no size given: of `image_size`."""
+    height, width = height or config.image_size, width or config.image_size
+    smallest = network_of(config).smallest(config)
+    if min(height, width) < smallest:
+        raise UserError(
+            f"images of {height}x{width} pixels are too small for {network_of(config).__name__}: "
+            f"it needs at least {smallest} pixels a side"
+        )
+    with torch.device("meta"):
+        network = build_network(config).eval()
+        maps = network.maps(torch.zeros(1, config.channels, height, width))
+    channels, rows, columns = maps.shape[1:]
+    return SpatialSize(rows, columns, channels)
 
 
 def lay_out(network: ImageNetwork) -> ImageNetwork:

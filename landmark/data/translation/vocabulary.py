@@ -7,6 +7,7 @@ from typing import Any
 
 from landmark.core.errors import UserError
 from landmark.core.structured_text import LONGEST_JSON, parse_json, read_bounded
+from landmark.data.captions.vocabulary import WORD_LEVEL, WordTokenizer
 from landmark.data.foreign.sentencepiece import SENTENCEPIECE, SentencePieceTokenizer
 from landmark.data.tokenizer import SubwordTokenizer, TokenizerConfig
 
@@ -102,7 +103,7 @@ def read_subwords(config: TokenizerConfig) -> SubwordTokenizer:
 
 
 def load_subwords(path: Path) -> SubwordTokenizer:
-    """A vocabulary of any kind: a tokenizer.json, or a SentencePiece model."""
+    """A vocabulary of any kind: a tokenizer.json (subwords or words), or a SentencePiece model."""
     if not path.is_file():
         raise UserError(f"{path}: there is no tokenizer here")
     content = read_bounded(path, LONGEST_JSON)
@@ -117,4 +118,9 @@ def _parse(body: Any, path: Path) -> SubwordTokenizer:
     kind = body.get("kind") if isinstance(body, dict) else None
     if kind == SEPARATE:
         return SeparateTokenizer.parse(body, path)
-    return (SentencePieceTokenizer if kind == SENTENCEPIECE else SubwordTokenizer).parse(body, path)
+    if kind == SENTENCEPIECE:
+        return SentencePieceTokenizer.parse(body, path)
+    model = body.get("model") if isinstance(body, dict) else None
+    if isinstance(model, dict) and model.get("type") == WORD_LEVEL:
+        return WordTokenizer.parse(body, path)
+    return SubwordTokenizer.parse(body, path)

@@ -24,7 +24,13 @@ from torch import Tensor, nn
 
 from landmark.core.configuration import settings
 from landmark.layers.image.local_response_norm import LocalResponseNorm
-from landmark.models.convolutional.block import ACTIVATIONS, ActivationName, DenseLayer, run
+from landmark.models.convolutional.block import (
+    ACTIVATIONS,
+    ActivationName,
+    DenseLayer,
+    run,
+    run_unpooled,
+)
 from landmark.models.convolutional.shape import Window, check_size, fit, map_side, smallest_side
 from landmark.models.image import ImageNetwork, ImageNetworkConfig
 
@@ -121,11 +127,12 @@ class AlexNet(ImageNetwork):
 
     def features(self, images: Tensor) -> Tensor:
         """The last hidden layer. (B, C, H, W) -> (B, dense_width)"""
-        return run(self.dense, self.maps(images))
+        maps = fit(run(self.blocks, images), self.side)  # (B, widths[-1], side, side)
+        return run(self.dense, maps.flatten(1))
 
     def maps(self, images: Tensor) -> Tensor:
-        """What the dense layers read. (B, C, H, W) -> (B, C' * side * side)"""
-        return fit(run(self.blocks, images), self.side).flatten(1)
+        """The last convolution's, before pooling. (B, C, H, W) -> (B, F, H', W')"""
+        return run_unpooled(self.blocks, images)
 
     def stages(self) -> list[nn.Module]:
         return [*self.blocks, *self.dense]

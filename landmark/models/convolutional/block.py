@@ -1,6 +1,7 @@
 """Layers that several convolutional networks share."""
 
 from collections import OrderedDict
+from collections.abc import Iterable
 from typing import Literal
 
 from torch import Tensor, nn
@@ -50,8 +51,15 @@ class DenseLayer(nn.Sequential):
         super().__init__(layers)
 
 
-def run(layers: nn.ModuleList, x: Tensor) -> Tensor:
+def run(layers: Iterable[nn.Module], x: Tensor) -> Tensor:
     """One layer after the other."""
     for layer in layers:
         x = layer(x)
     return x
+
+
+def run_unpooled(blocks: nn.ModuleList, x: Tensor) -> Tensor:
+    """One block after the other, but without the pooling that the last one ends in."""
+    *before, last = blocks
+    *layers, _pool = last.children()
+    return run(layers, run(before, x))

@@ -90,7 +90,12 @@ class GoogLeNet(ImageNetwork):
 
     def features(self, images: Tensor) -> Tensor:
         """(B, C, H, W) -> (B, F)"""
-        return self._pool(self.body(self.stem(images)))
+        return self._pool(self.maps(images))
+
+    def maps(self, images: Tensor) -> Tensor:
+        """(B, C, H, W) -> (B, F, H', W')"""
+        maps: Tensor = self.body(self.stem(images))
+        return maps
 
     def scores(self, images: Tensor) -> tuple[Tensor, ...]:
         x, early = self.stem(images), []

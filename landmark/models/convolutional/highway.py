@@ -101,7 +101,11 @@ class HighwayNetwork(ImageNetwork):
 
     def features(self, images: Tensor) -> Tensor:
         """(B, C, H, W) -> (B, widths[-1])"""
-        return run(self.blocks, images).mean((-2, -1))
+        return self.maps(images).mean((-2, -1))
+
+    def maps(self, images: Tensor) -> Tensor:
+        """(B, C, H, W) -> (B, widths[-1], H', W')"""
+        return run(self.blocks, images)
 
     def stages(self) -> list[nn.Module]:
         return list(self.blocks)

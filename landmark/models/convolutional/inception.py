@@ -89,8 +89,13 @@ class InceptionBN(ImageNetwork):
 
     def features(self, images: Tensor) -> Tensor:
         """(B, C, H, W) -> (B, F)"""
-        pooled: Tensor = self.dropout(self.body(self.stem(images)).mean((2, 3)))
+        pooled: Tensor = self.dropout(self.maps(images).mean((2, 3)))
         return pooled
+
+    def maps(self, images: Tensor) -> Tensor:
+        """(B, C, H, W) -> (B, F, H', W')"""
+        maps: Tensor = self.body(self.stem(images))
+        return maps
 
     def stages(self) -> list[nn.Module]:
         return [self.stem, *self.body]
@@ -128,7 +133,12 @@ class InceptionV3(ImageNetwork):
 
     def features(self, images: Tensor) -> Tensor:
         """(B, C, H, W) -> (B, F)"""
-        return self._pool(self.body(self.stem(images)))
+        return self._pool(self.maps(images))
+
+    def maps(self, images: Tensor) -> Tensor:
+        """(B, C, H, W) -> (B, F, H', W')"""
+        maps: Tensor = self.body(self.stem(images))
+        return maps
 
     def scores(self, images: Tensor) -> tuple[Tensor, ...]:
         x, early = self.stem(images), []

@@ -80,8 +80,13 @@ class _Inception(ImageNetwork):
 
     def features(self, images: Tensor) -> Tensor:
         """(B, C, H, W) -> (B, F)"""
-        pooled: Tensor = self.dropout(self.body(self.stem(images)).mean((2, 3)))
+        pooled: Tensor = self.dropout(self.maps(images).mean((2, 3)))
         return pooled
+
+    def maps(self, images: Tensor) -> Tensor:
+        """(B, C, H, W) -> (B, F, H', W')"""
+        maps: Tensor = self.body(self.stem(images))
+        return maps
 
     def stages(self) -> list[nn.Module]:
         return [self.stem, *self.body]

@@ -187,10 +187,13 @@ class LeNet1998(ImageNetwork):
 
     def features(self, images: Tensor) -> Tensor:
         """(B, C, H, W) -> (B, 84)"""
-        maps = scaled_tanh(self.s2(scaled_tanh(self.c1(images))))  # (B, 6, 14, 14)
-        maps = scaled_tanh(self.s4(scaled_tanh(self.c3(maps))))  # (B, 16, 5, 5)
-        units = scaled_tanh(self.c5(fit(maps, self.side))).flatten(1)  # (B, 120)
+        units = scaled_tanh(self.c5(fit(self.maps(images), self.side))).flatten(1)  # (B, 120)
         return scaled_tanh(self.f6(units))
+
+    def maps(self, images: Tensor) -> Tensor:
+        """What C5 reads. (B, C, H, W) -> (B, 16, H', W')"""
+        maps = scaled_tanh(self.s2(scaled_tanh(self.c1(images))))  # (B, 6, 14, 14)
+        return scaled_tanh(self.s4(scaled_tanh(self.c3(maps))))  # (B, 16, 5, 5)
 
     def stages(self) -> list[nn.Module]:
         return [self.c1, self.s2, self.c3, self.s4, self.c5, self.f6]
@@ -253,10 +256,15 @@ class LeNet(ImageNetwork):
     def features(self, images: Tensor) -> Tensor:
         """(B, C, H, W) -> (B, 84)"""
         activate = _ACTIVATIONS[self.config.activation]
-        maps = self.s2(activate(self.c1(images)))  # (B, 6, 14, 14)
-        maps = self.s4(activate(self.c3(maps)))  # (B, 16, 5, 5)
-        units = activate(self.c5(fit(maps, self.side).flatten(1)))  # (B, 120)
+        units = activate(self.c5(fit(self.maps(images), self.side).flatten(1)))  # (B, 120)
         return activate(self.f6(units))
+
+    def maps(self, images: Tensor) -> Tensor:
+        """What C5 reads. (B, C, H, W) -> (B, 16, H', W')"""
+        activate = _ACTIVATIONS[self.config.activation]
+        maps = self.s2(activate(self.c1(images)))  # (B, 6, 14, 14)
+        read: Tensor = self.s4(activate(self.c3(maps)))  # (B, 16, 5, 5)
+        return read
 
     def stages(self) -> list[nn.Module]:
         return [self.c1, self.s2, self.c3, self.s4, self.c5, self.f6]

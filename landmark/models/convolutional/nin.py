@@ -118,7 +118,11 @@ class NIN(ImageNetwork):
 
     def features(self, images: Tensor) -> Tensor:
         """The maps that the classes' maps are made of. (B, C, H, W) -> (B, C' * H' * W')"""
-        return run(self.blocks, images).flatten(1)
+        return self.maps(images).flatten(1)
+
+    def maps(self, images: Tensor) -> Tensor:
+        """(B, C, H, W) -> (B, C', H', W')"""
+        return run(self.blocks, images)
 
     def stages(self) -> list[nn.Module]:
         return list(self.blocks)

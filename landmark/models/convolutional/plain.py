@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from landmark.core.configuration import settings
 from landmark.layers.dropout import Dropout
-from landmark.models.convolutional.block import ConvolutionLayer, DenseLayer, run
+from landmark.models.convolutional.block import ConvolutionLayer, DenseLayer, run, run_unpooled
 from landmark.models.convolutional.shape import Window, fit, map_side
 from landmark.models.image import ImageNetwork, ImageNetworkConfig
 
@@ -78,6 +78,10 @@ class PlainNetwork(ImageNetwork):
         maps = run(self.convolutions, self.input_dropout(images))  # (B, K, H / 8, W / 8)
         units: Tensor = self.dense(fit(maps, self.side).flatten(1))
         return units
+
+    def maps(self, images: Tensor) -> Tensor:
+        """The last convolution's, before pooling. (B, C, H, W) -> (B, F, H', W')"""
+        return run_unpooled(self.convolutions, self.input_dropout(images))
 
     def stages(self) -> list[nn.Module]:
         return [*self.convolutions, self.dense]

@@ -109,8 +109,12 @@ class ResNet(ImageNetwork):
 
     def features(self, images: Tensor) -> Tensor:
         """(B, C, H, W) -> (B, F)"""
+        return self.maps(images).mean((2, 3))
+
+    def maps(self, images: Tensor) -> Tensor:
+        """(B, C, H, W) -> (B, F, H', W')"""
         maps: Tensor = self.body(self.stem(images))
-        return maps.mean((2, 3))
+        return maps
 
     def stages(self) -> list[nn.Module]:
         return [self.stem, *self.body]

@@ -64,8 +64,12 @@ class ResNet9(ImageNetwork):
 
     def features(self, images: Tensor) -> Tensor:
         """(B, C, H, W) -> (B, F)"""
+        return self.maps(images).amax((2, 3))
+
+    def maps(self, images: Tensor) -> Tensor:
+        """(B, C, H, W) -> (B, F, H', W')"""
         maps: Tensor = self.body(self.stem(images))
-        return maps.amax((2, 3))
+        return maps
 
     def classify(self, features: Tensor) -> Tensor:
         return _SCALE * super().classify(features)

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from landmark.core.configuration import settings
 from landmark.layers.image.local_response_norm import LocalResponseNorm
-from landmark.models.convolutional.block import ConvolutionLayer, DenseLayer, run
+from landmark.models.convolutional.block import ConvolutionLayer, DenseLayer, run, run_unpooled
 from landmark.models.convolutional.shape import check_size, fit
 from landmark.models.image import ImageNetwork, ImageNetworkConfig
 
@@ -94,6 +94,10 @@ class VGG(ImageNetwork):
         """The last hidden layer. (B, C, H, W) -> (B, dense_width)"""
         maps = fit(run(self.blocks, images), self.side)  # (B, 8 * width, side, side)
         return run(self.dense, maps.flatten(1))
+
+    def maps(self, images: Tensor) -> Tensor:
+        """The last convolution's, before pooling. (B, C, H, W) -> (B, F, H', W')"""
+        return run_unpooled(self.blocks, images)
 
     def stages(self) -> list[nn.Module]:
         return [*self.blocks, *self.dense]

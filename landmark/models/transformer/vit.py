@@ -111,6 +111,13 @@ class ViT(ImageNetwork):
         pooled: Tensor = states[:, 0] if self.config.pool == "token" else states.mean(1)
         return pooled
 
+    def maps(self, images: Tensor) -> Tensor:
+        """The patches after the last norm, without the class token. -> (B, D, H / P, W / P)"""
+        rows = images.shape[2] // self.config.patch_size
+        states = self.norm(self.read(images))[:, int(self.embedding.has_token) :]
+        patches: Tensor = states.transpose(1, 2).unflatten(2, (rows, -1))
+        return patches
+
     def read(self, images: Tensor) -> Tensor:
         """The state of the class token, if there is one, and of each patch. -> (B, T, D)"""
         embedded: Tensor = self.embedding(images)

@@ -121,7 +121,7 @@ def test_dropout_is_in_the_hidden_dense_layers_alone():
     config = AlexNetConfig(image_size=67, widths=(4, 4, 4, 4, 4), dense_width=512)
     network = AlexNet(config).train()
     images = torch.randn(1, 3, 67, 67)
-    assert torch.equal(network.maps(images), network.maps(images))
+    assert torch.equal(network.spatial(images), network.spatial(images))
     hidden = network.features(images)
     assert 0.4 < float((hidden == 0).float().mean()) < 0.8
 
