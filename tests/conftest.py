@@ -111,7 +111,7 @@ def recurrent_run(tmp_path_factory, tiny_recurrent) -> Path:
 def thrice(monkeypatch) -> None:
     """Let translation models say every source token three times, and then end."""
     from landmark.decoding.speaker import Hypothesis
-    from landmark.tasks.translation.engine import TorchEngine
+    from landmark.tasks.searching import TorchEngine
 
     def search(engine, requests, *options):
         said = [[token for token in r.source for _ in range(3)] for r in requests]

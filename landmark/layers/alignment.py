@@ -51,7 +51,8 @@ class AttentionOutput(nn.Module):
 
     `hidden_size` is the inner width of additive and MLP scores, and the width of projections.
     `scaled` divides dot and bilinear scores by the root of a head's width; None: if projected, so
-    that a plain dot is h s and a projected one the Transformer's attention.
+    that a plain dot is h s and a projected one the Transformer's attention. `score_bias` adds one
+    number to all scores, which softmax ignores: published networks count it.
     The observer is for the model around: it knows when the weights of all steps are together.
     """
 
@@ -64,6 +65,7 @@ class AttentionOutput(nn.Module):
         num_heads: int = 1,
         projected: bool = False,
         scaled: bool | None = None,
+        score_bias: bool = False,
     ) -> None:
         super().__init__()
         self.score, self.num_heads = score, num_heads
@@ -82,11 +84,19 @@ class AttentionOutput(nn.Module):
         _check_heads(num_heads, {"the context's size": self.context_size})
         scaled = projected if scaled is None else scaled
         self.scorer = _build_scorer(score, query_size, memory_size, hidden_size, num_heads, scaled)
+        has_bias = score_bias and has_query
+        self.score_bias = nn.Parameter(torch.zeros(1)) if has_bias else None
 
-    def remember(self, memory: Tensor, packing: Packing) -> AlignmentMemory:
-        """All that does not depend on the query, computed once. memory: (M, D), packed"""
+    def remember(
+        self, memory: Tensor, packing: Packing, values: Tensor | None = None
+    ) -> AlignmentMemory:
+        """All that does not depend on the query, computed once. memory: (M, D), packed
+
+        values: what is mixed, where that is something else than what is scored.
+        """
+        values = memory if values is None else values
         keys = memory if self.key is None else self.key(memory)
-        values = memory if self.value is None else self.value(memory)
+        values = values if self.value is None else self.value(values)
         return AlignmentMemory(
             _by_head(packing.unpack(self.scorer.prepare(keys)), self.num_heads),
             _by_head(packing.unpack(values), self.num_heads),
@@ -101,6 +111,8 @@ class AttentionOutput(nn.Module):
         query = query if self.query is None else self.query(query)
         grid = query.reshape(memory.values.shape[0], -1, query.shape[-1])  # (B, K, Q)
         scores = self.scorer(grid, memory.keys)  # (B, H, K, S)
+        if self.score_bias is not None:
+            scores = scores + self.score_bias
         weights = (scores + memory.bias).softmax(-1)
         context = weights @ memory.values  # (B, H, K, V)
         rows = context.transpose(1, 2).flatten(2).flatten(0, 1)

@@ -43,10 +43,7 @@ class WritingObjective(Objective):
         return ", ".join(parts + ["scheduled sampling"] * bool(self.config.scheduled_sampling))
 
     def turns(self, batch: WritingBatch, step: int) -> Iterator[Turn]:
-        config = self.config
-        if share := config.scheduled_sampling * min(1.0, step / config.scheduled_sampling_steps):
-            batch = self._with_own_words(batch, share)
-        loss = self._loss(batch, config.label_smoothing)
+        loss = self._loss(self.with_own_words(batch, step), self.config.label_smoothing)
         metrics = {"nll": loss.nll_sum, "accuracy": loss.correct}
         yield Turn("model", loss.loss_sum, batch.num_tokens, metrics)
 
@@ -57,8 +54,12 @@ class WritingObjective(Objective):
         count = batch.num_tokens
         return {"loss": (loss.nll_sum.item(), count), "accuracy": (loss.correct.item(), count)}
 
-    def _with_own_words(self, batch: WritingBatch, share: float) -> WritingBatch:
-        packing = batch.target_packing
+    def with_own_words(self, batch: WritingBatch, step: int) -> WritingBatch:
+        """The batch as scheduled sampling has it at this step."""
+        config, packing = self.config, batch.target_packing
+        share = config.scheduled_sampling * min(1.0, step / config.scheduled_sampling_steps)
+        if not share:
+            return batch
         with torch.no_grad():
             state = self.model.start(batch.source, batch.source_packing, 1, packing.max_length)
         inputs = mix_in_own_words(self.model, state, batch.target, packing, share)

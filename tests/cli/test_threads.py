@@ -22,7 +22,7 @@ def test_every_command_that_computes_takes_threads():
 
 
 def test_a_verb_computes_with_as_many_threads_as_it_is_told(tiny_run, monkeypatch, capsys):
-    from landmark.tasks.translation.engine import TorchEngine
+    from landmark.tasks.searching import TorchEngine
 
     seen = []
     search = TorchEngine.search

@@ -5,7 +5,7 @@ import torch.nn.functional as F
 from landmark.data.batch import WritingBatch
 from landmark.data.translation.pairs import collate_pairs
 from landmark.models.transformer.translator import TransformerConfig, Translator
-from landmark.objectives import translation
+from landmark.objectives import writing
 from landmark.objectives.writing import WritingConfig, WritingObjective
 
 PAIRS = [([5, 6, 7], [8, 9]), ([5, 8], [4, 4, 4, 6]), ([9], [7])]
@@ -56,7 +56,7 @@ def test_the_share_of_own_words_grows_over_its_steps(monkeypatch: pytest.MonkeyP
         shares.append(share)
         return target
 
-    monkeypatch.setattr(translation, "mix_in_own_words", mix)
+    monkeypatch.setattr(writing, "mix_in_own_words", mix)
     its = objective(scheduled_sampling=0.5, scheduled_sampling_steps=10)
     for step in (1, 5, 10, 30):
         list(its.turns(batch(), step))

@@ -84,8 +84,8 @@ def collate_pairs(
     return WritingBatch(
         source=source,
         source_packing=source_packing,
-        target=_joined(inputs),
-        labels=_joined(labels),
+        target=joined(inputs),
+        labels=joined(labels),
         target_packing=Packing(lengths),
     )
 
@@ -93,8 +93,9 @@ def collate_pairs(
 def pack_sources(sources: Sequence[Any], end: int) -> tuple[Tensor, Packing]:
     """Source sentences, each closed by </s>, as packed tokens."""
     closed = [np.append(source, end) for source in sources]
-    return _joined(closed), Packing(torch.tensor([len(source) for source in closed]))
+    return joined(closed), Packing(torch.tensor([len(source) for source in closed]))
 
 
-def _joined(sequences: Sequence[NDArray[Any]]) -> Tensor:
+def joined(sequences: Sequence[NDArray[Any]]) -> Tensor:
+    """Sequences end to end."""
     return torch.from_numpy(np.concatenate(sequences).astype(np.int64))

@@ -59,8 +59,14 @@ class LabelledPositions:
 
 def join_batches(batches: Sequence[GoBatch]) -> GoBatch:
     """The positions of all batches as one."""
-    names = ("planes", "policy", "results", "scores", "owners", "owners_known")
-    return GoBatch(**{name: torch.cat([getattr(one, name) for one in batches]) for name in names})
+    return GoBatch(
+        planes=torch.cat([one.planes for one in batches]),
+        policy=torch.cat([one.policy for one in batches]),
+        results=torch.cat([one.results for one in batches]),
+        scores=torch.cat([one.scores for one in batches]),
+        owners=torch.cat([one.owners for one in batches]),
+        owners_known=torch.cat([one.owners_known for one in batches]),
+    )
 
 
 class PositionSamples:

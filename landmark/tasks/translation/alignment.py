@@ -19,7 +19,7 @@ from landmark.metrics.alignment import AlignmentScore, Link, score_alignments
 from landmark.probes.alignment import NO_WORD, most_watched, word_attention, words_of_tokens
 from landmark.probes.attention import cross_attentions
 from landmark.tasks.card import Result
-from landmark.tasks.translation.engine import BATCH_TOKENS
+from landmark.tasks.translation.options import BATCH_TOKENS
 from landmark.tasks.translation.pipeline import TranslationPipeline
 from landmark.tasks.translation.scoring import encode_pairs
 

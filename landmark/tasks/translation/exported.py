@@ -20,8 +20,7 @@ from landmark.interop.onnx import DECODER, ENCODER
 from landmark.layers.packing import Packing
 from landmark.models.transformer.translator import Translator
 from landmark.tasks.exporting import open_export
-from landmark.tasks.translation.engine import (
-    BATCH_TOKENS,
+from landmark.tasks.searching import (
     PLAIN,
     Decoding,
     Engine,
@@ -29,6 +28,7 @@ from landmark.tasks.translation.engine import (
     TorchEngine,
     batches_of,
 )
+from landmark.tasks.translation.options import BATCH_TOKENS
 
 ENGINES = ("ctranslate2", "ctranslate2-int8", "onnx")
 TOKENIZER = "tokenizer.json"

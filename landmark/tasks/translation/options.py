@@ -9,9 +9,11 @@ from pydantic import Field, model_validator
 from landmark.core import limits
 from landmark.core.configuration import Positional, settings
 from landmark.tasks.card import ExportOptions, PrecisionOptions
+from landmark.tasks.search_options import SEARCH_TOKENS, SearchOptions
 
 LARGEST_JOIN = 6
-SEARCH_TOKENS = 16_000
+BATCH_TOKENS = 4000
+"""Of pairs that are scored together, on the longer side."""
 TESTS = {"bootstrap": "paired bootstrap", "randomization": "approximate randomization"}
 
 
@@ -76,67 +78,32 @@ class TranslationOpenOptions(PrecisionOptions):
 
 
 @settings
-class TranslateOptions:
+class TranslateOptions(SearchOptions):
     """How sentences are translated."""
 
     panels: ClassVar[dict[str, tuple[str, ...]]] = {
-        "Search": ("beam", "length_penalty", "n_best", "prefix", "glossary"),
-        "Sampling": ("sample", "temperature", "top_k", "top_p", "seed"),
+        "Search": (*SearchOptions.panels["Search"], "prefix", "glossary"),
+        "Sampling": SearchOptions.panels["Sampling"],
     }
 
     to: str | None = None
     """Target language, for a multilingual model."""
-    beam: Annotated[int, Field(ge=1, le=limits.BEAM)] | None = None
-    """Beam size; 1 is greedy search. Default: the recipe's."""
-    length_penalty: Annotated[float, Field(ge=0)] | None = None
-    """Exponent of the length penalty: 0 prefers short translations. Default: the recipe's."""
-    n_best: Annotated[int, Field(ge=1, le=limits.BEAM)] = 1
-    """Number of translations for each sentence, with their scores."""
     prefix: str = ""
     """Force every translation to start with these words."""
     glossary: Path | None = None
     """A .tsv of terms and their required translations."""
-    sample: bool = False
-    """Sample instead of beam search."""
-    temperature: Annotated[float, Field(ge=limits.COLDEST, le=limits.HOTTEST)] | None = None
-    """With --sample: sampling temperature; below 1 sharpens the distribution, above 1 flattens it.
-    """
-    top_k: Annotated[int, Field(ge=1)] | None = None
-    """With --sample: sample from the k most probable tokens only."""
-    top_p: Annotated[float, Field(ge=0.01, le=1)] | None = None
-    """With --sample: sample from the most probable tokens whose probabilities add up to p."""
-    seed: int | None = None
-    """With --sample: random seed. [default: 1]"""
-    no_repeat_ngram: Annotated[int, Field(ge=1, le=limits.NGRAM)] | None = None
-    """Never repeat an n-gram of this many tokens."""
-    min_length: Annotated[int, Field(ge=0, le=limits.LENGTH)] = 0
-    """Minimum number of new tokens."""
-    batch_size: Annotated[int, Field(ge=1, le=limits.TOKENS)] = SEARCH_TOKENS
-    """Batch size in source tokens times the beam size. Smaller batches need less memory."""
 
     @model_validator(mode="after")
-    def _search_or_sample(self) -> "TranslateOptions":
-        drawing = (self.temperature, self.top_k, self.top_p, self.seed)
-        if not self.sample and any(value is not None for value in drawing):
-            raise ValueError("--temperature, --top-k, --top-p and --seed go with --sample")
-        if self.sample and self.beam is not None:
-            raise ValueError("give --sample or --beam, not both")
-        if self.sample and self.length_penalty is not None:
-            raise ValueError("give --sample or --length-penalty, not both: nothing is ranked")
+    def _goes_with_glossary(self) -> "TranslateOptions":
         if self.no_repeat_ngram and self.glossary:
             raise ValueError("a glossary may ask for what --no-repeat-ngram forbids: give one")
         if self.sample and self.glossary:
             raise ValueError("a glossary is honoured by search, not by sampling: give one of them")
-        if self.beam == 1 and self.length_penalty is not None and not self.glossary:
-            raise ValueError(
-                "--length-penalty ranks hypotheses, and --beam 1 keeps only one: leave one out"
-            )
-        if self.beam is not None and self.n_best > self.beam:
-            raise ValueError(
-                f"--n-best {self.n_best} (n_best) of a beam of {self.beam}: give 1 to {self.beam}, "
-                "or widen it"
-            )
         return self
+
+    @property
+    def is_guided(self) -> bool:
+        return self.glossary is not None
 
 
 @settings

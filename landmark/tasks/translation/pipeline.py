@@ -17,16 +17,21 @@ from landmark.data.translation.pairs import pack_sources
 from landmark.data.translation.preparation import WORDS
 from landmark.data.translation.text_form import TextForm, one_line
 from landmark.data.translation.vocabulary import load_subwords
-from landmark.decoding.blocking import Blocking
 from landmark.decoding.constraints import tokens_needed
 from landmark.decoding.speaker import Hypothesis
-from landmark.decoding.stepwise import SamplingConfig
 from landmark.engine.run import Run
 from landmark.models.translation import TranslationModel
 from landmark.probes.attention import cross_attention
 from landmark.tasks.card import OpenOptions, Report, precision_of, take_options
+from landmark.tasks.searching import (
+    Engine,
+    SourceRequest,
+    TorchEngine,
+    beam_of,
+    decoding_of,
+    sampling_config,
+)
 from landmark.tasks.training import check_assets, load_config, load_weights
-from landmark.tasks.translation.engine import Decoding, Engine, SourceRequest, TorchEngine
 from landmark.tasks.translation.exported import ENGINES, load_engine
 from landmark.tasks.translation.glossary import Glossary
 from landmark.tasks.translation.options import TranslateOptions, TranslationOpenOptions
@@ -469,28 +474,6 @@ def number_texts(texts: Sequence[str]) -> list[Sentence]:
         if not isinstance(text, str):
             raise UserError(f"sentence {number} is no text but of type {type(text).__name__}")
     return [Sentence(text, f"sentence {n}", (n,)) for n, text in enumerate(texts, 1)]
-
-
-def beam_of(usual: int, options: TranslateOptions) -> int:
-    """The beam of the options or of the recipe; one as wide as the translations asked for."""
-    beam = max(usual, options.n_best) if options.beam is None else options.beam
-    if beam == 1 and options.length_penalty is not None and not options.glossary:
-        raise UserError("--length-penalty ranks hypotheses, and a beam of 1 keeps one: widen it")
-    return beam
-
-
-def sampling_config(options: TranslateOptions) -> SamplingConfig:
-    """How tokens are drawn."""
-    temperature = 1.0 if options.temperature is None else options.temperature
-    return SamplingConfig(temperature=temperature, top_k=options.top_k, top_p=options.top_p)
-
-
-def decoding_of(options: TranslateOptions) -> Decoding:
-    """What may not be said, and how much is searched at a time."""
-    blocking = None
-    if options.no_repeat_ngram or options.min_length:
-        blocking = Blocking(options.no_repeat_ngram, options.min_length)
-    return Decoding(blocking, options.batch_size)
 
 
 def _check_alike(one: TranslationPipeline, other: TranslationPipeline) -> None:

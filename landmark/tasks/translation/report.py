@@ -19,6 +19,7 @@ from landmark.metrics.translation import (
     score_by_length,
 )
 from landmark.tasks.card import OpenOptions, Record, Report, Result
+from landmark.tasks.searching import beam_of
 from landmark.tasks.translation.evaluation import (
     Evaluation,
     join_pairs,
@@ -32,7 +33,6 @@ from landmark.tasks.translation.options import TESTS, EvaluateOptions
 from landmark.tasks.translation.pipeline import (
     Sentence,
     TranslationPipeline,
-    beam_of,
     open_pipeline,
     translation_config,
 )

@@ -17,7 +17,7 @@ from landmark.data.translation.pairs import collate_pairs
 from landmark.data.translation.parallel_text import Pair
 from landmark.models.translation import TranslationModel
 from landmark.tasks.card import Result
-from landmark.tasks.translation.engine import BATCH_TOKENS
+from landmark.tasks.translation.options import BATCH_TOKENS
 from landmark.tasks.translation.pipeline import TranslationPipeline, subject
 
 _BLOCK = 1000  # pairs read at a time, sorted by length and scored in batches

@@ -16,7 +16,7 @@ from landmark.decoding.beam_search import SearchConfig
 from landmark.engine.assembly import Stopping
 from landmark.metrics.translation import bleu
 from landmark.models.translation import TranslationModel
-from landmark.tasks.translation.engine import SourceRequest, TorchEngine
+from landmark.tasks.searching import SourceRequest, TorchEngine
 
 _BLOCK = 64  # sentences between two looks at whether to stop
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from landmark.core.errors import ItemError, UserError
 from landmark.data.translation.parallel_text import Pair
 from landmark.tasks.card import Item, Record, Remark, Report, answer
+from landmark.tasks.searching import beam_of
 from landmark.tasks.translation.alignment import (
     Alignment,
     AttentionChoice,
@@ -29,7 +30,6 @@ from landmark.tasks.translation.pipeline import (
     Sentence,
     Translation,
     TranslationPipeline,
-    beam_of,
 )
 from landmark.tasks.translation.run import TranslationRun
 from landmark.tasks.translation.scoring import PairScore, encode_placed, perplexity, score_block

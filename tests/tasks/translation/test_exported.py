@@ -18,8 +18,8 @@ from landmark.interop.onnx import save_onnx
 from landmark.models.transformer.translator import TransformerConfig, Translator
 from landmark.tasks.exporting import export_run
 from landmark.tasks.loading import load
+from landmark.tasks.searching import Decoding, SourceRequest, TorchEngine
 from landmark.tasks.translation import exported
-from landmark.tasks.translation.engine import Decoding, SourceRequest, TorchEngine
 from landmark.tasks.translation.exported import CTranslate2Engine, OnnxEngine, load_engine
 
 pytest.importorskip("ctranslate2")

@@ -9,8 +9,8 @@ from landmark.core.errors import UserError
 from landmark.data.embedded import corpus
 from landmark.data.translation.pairs import pack_sources
 from landmark.layers.packing import Packing
+from landmark.tasks.searching import SourceRequest
 from landmark.tasks.translation import scoring
-from landmark.tasks.translation.engine import SourceRequest
 from landmark.tasks.translation.scoring import score_pairs, score_tokens
 
 

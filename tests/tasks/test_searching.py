@@ -6,7 +6,7 @@ from landmark.decoding.blocking import Blocking
 from landmark.decoding.stepwise import SamplingConfig
 from landmark.layers.packing import Packing
 from landmark.models.transformer.translator import TransformerConfig, Translator
-from landmark.tasks.translation.engine import PLAIN, Decoding, SourceRequest, TorchEngine
+from landmark.tasks.searching import PLAIN, Decoding, SourceRequest, TorchEngine
 
 VOCABULARY, BEGIN, END = 20, 1, 2
 CPU = torch.device("cpu")

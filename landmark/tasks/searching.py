@@ -1,12 +1,14 @@
-"""Decoding engines for translation: token requests in, hypotheses out. PyTorch's is here."""
+"""Engines that search what a writer says: requests in, hypotheses out. PyTorch's is here."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 import torch
 
+from landmark.core.errors import UserError
 from landmark.core.runtime import Precision, autocast
 from landmark.data.ordering import cut_by_budget
 from landmark.data.translation.pairs import pack_sources
@@ -16,11 +18,9 @@ from landmark.decoding.request import Request
 from landmark.decoding.search import Search, rows_needed
 from landmark.decoding.speaker import Hypothesis, Speaker
 from landmark.decoding.stepwise import SamplingConfig
-from landmark.models.translation import TranslationModel
-from landmark.tasks.translation.options import SEARCH_TOKENS
-
-BATCH_TOKENS = 4000
-"""Of pairs that are scored together, on the longer side."""
+from landmark.layers.packing import Packing
+from landmark.models.writer import Writer
+from landmark.tasks.search_options import SEARCH_TOKENS, SearchOptions
 
 
 @dataclass(frozen=True)
@@ -35,18 +35,20 @@ class Decoding:
 
 
 PLAIN = Decoding()
+Pack = Callable[[Sequence[Any]], tuple[torch.Tensor, Packing]]
+"""The sources of requests as the networks read them; if none is given, they are sentences."""
 
 
 @dataclass(frozen=True)
 class SourceRequest(Request):
-    """A request for the translation of a source."""
+    """A request for what is to be written of a source."""
 
-    source: tuple[int, ...] = ()
-    """Its tokens, without </s>."""
+    source: Any = ()
+    """Its rows: the tokens of a sentence, without </s>, or the places of an image (S, F)."""
 
 
 class Engine(Protocol):
-    """Anything that can translate tokens."""
+    """Anything that can write what requests ask for."""
 
     def search(
         self,
@@ -72,24 +74,29 @@ class Engine(Protocol):
 class TorchEngine:
     """Searches with the model itself, or several of one vocabulary as one, in batches.
 
-    Requests with phrases are searched apart, in a beam as wide as the phrases need.
+    Requests with phrases are searched apart, in a beam as wide as the phrases need. `suppressed`
+    tokens are never said.
     """
 
     def __init__(
         self,
-        models: TranslationModel | Sequence[TranslationModel],
+        models: Writer | Sequence[Writer],
         begin: int,
         end: int,
         device: torch.device,
         precision: Precision = "fp32",
+        *,
+        pack: Pack | None = None,
+        suppressed: Sequence[int] = (),
     ) -> None:
-        self.models = [models] if isinstance(models, TranslationModel) else list(models)
+        self.models = [models] if isinstance(models, Writer) else list(models)
         sizes = {model.config.vocab_size or 0 for model in self.models}
         if len(sizes) != 1:
             raise ValueError(f"an ensemble needs models of one vocabulary, not {sorted(sizes)}")
         speaker: Speaker = self.models[0] if len(self.models) == 1 else Ensemble(self.models)
-        self._search = Search(_Whole(speaker), begin, end, device)
-        self.end, self.device, self.precision = end, device, precision
+        self._search = Search(_Whole(speaker, suppressed), begin, end, device)
+        self.device, self.precision = device, precision
+        self.pack = pack or partial(pack_sources, end=end)
 
     def search(
         self,
@@ -145,7 +152,7 @@ class TorchEngine:
     @torch.inference_mode()
     def _start(self, batch: list[SourceRequest], rows: int) -> Any:
         """Encode the sources: what the searches go on from."""
-        packed, packing = pack_sources([request.source for request in batch], self.end)
+        packed, packing = self.pack([request.source for request in batch])
         longest = max(request.limit for request in batch)
         source, packing = packed.to(self.device), packing.to(self.device)
         states = [model.start(source, packing, rows, longest) for model in self.models]
@@ -153,13 +160,16 @@ class TorchEngine:
 
 
 class _Whole:
-    """A speaker whose logits are in single precision, whatever it computes them in."""
+    """A speaker whose logits are in single precision, without tokens that are never said."""
 
-    def __init__(self, speaker: Speaker) -> None:
-        self.speaker = speaker
+    def __init__(self, speaker: Speaker, suppressed: Sequence[int]) -> None:
+        self.speaker, self.suppressed = speaker, list(suppressed)
 
     def step(self, tokens: torch.Tensor, state: Any) -> torch.Tensor:
-        return self.speaker.step(tokens, state).float()
+        logits = self.speaker.step(tokens, state).float()
+        if self.suppressed:
+            logits[:, self.suppressed] = -torch.inf
+        return logits
 
 
 def batches_of(
@@ -174,3 +184,25 @@ def batches_of(
     order = chosen[np.argsort(lengths[chosen], kind="stable")]
     for batch in cut_by_budget(order, lengths, budget):
         yield batch.tolist()
+
+
+def beam_of(usual: int, options: SearchOptions) -> int:
+    """The beam of the options or of the recipe; one as wide as the outputs asked for."""
+    beam = max(usual, options.n_best) if options.beam is None else options.beam
+    if beam == 1 and options.length_penalty is not None and not options.is_guided:
+        raise UserError("--length-penalty ranks hypotheses, and a beam of 1 keeps one: widen it")
+    return beam
+
+
+def sampling_config(options: SearchOptions) -> SamplingConfig:
+    """How tokens are drawn."""
+    temperature = 1.0 if options.temperature is None else options.temperature
+    return SamplingConfig(temperature=temperature, top_k=options.top_k, top_p=options.top_p)
+
+
+def decoding_of(options: SearchOptions) -> Decoding:
+    """What may not be said, and how much is searched at a time."""
+    blocking = None
+    if options.no_repeat_ngram or options.min_length:
+        blocking = Blocking(options.no_repeat_ngram, options.min_length)
+    return Decoding(blocking, options.batch_size)

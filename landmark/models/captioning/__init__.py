@@ -1,0 +1,1 @@
+"""Networks that describe an image: its places in, words out."""
