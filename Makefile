@@ -29,9 +29,9 @@ test: .venv/installed-dev .venv/peers/installed
 # What the tests compare ours with, without its dependencies, in a folder that is not on sys.path:
 # a torchvision built for another torch would break `import transformers` for the user.
 .venv/peers/installed: constraints.txt | .venv/installed-dev
-	@echo "Installing torchvision, timm, OpenSpiel and choix for the tests into .venv/peers (once)"
+	@echo "Installing torchvision, timm, OpenSpiel, choix and pycocoevalcap for the tests into .venv/peers (once)"
 	@$(BIN)/pip uninstall -qq --yes --disable-pip-version-check torchvision timm
-	@$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt --no-deps --upgrade --target .venv/peers torchvision timm open_spiel choix
+	@$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt --no-deps --upgrade --target .venv/peers torchvision timm open_spiel choix pycocoevalcap
 	@touch $@
 
 clean:

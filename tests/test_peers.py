@@ -20,7 +20,7 @@ def test_the_tests_have_torchvision_from_the_folder_for_peers():
     assert PEERS in Path(torchvision.__file__).parents
 
 
-@pytest.mark.parametrize("name", ["torchvision", "timm"])
+@pytest.mark.parametrize("name", ["torchvision", "timm", "pycocoevalcap"])
 def test_a_user_does_not_meet_the_peers(name):
     found = fresh_python(f"import {name}")
     assert f"No module named '{name}'" in found.stderr

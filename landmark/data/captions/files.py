@@ -78,8 +78,9 @@ def _of_json(path: Path) -> Found:
         raise UserError(f"{path}: has no lists {' and '.join(_COCO)}, which COCO's JSON has")
     names: dict[Any, str] = {}
     for number, image in enumerate(entries[0] or (), 1):
-        key, name = _values(image, ("id", "file_name"), f"{path}: image {number}")
-        names[key] = name
+        place = f"{path}: image {number}"
+        key, name = _values(image, ("id", "file_name"), place)
+        names[key] = _checked(name, place)
     found: Found = {}
     for number, annotation in enumerate(entries[1] or (), 1):
         place = f"{path}: annotation {number}"
@@ -87,8 +88,6 @@ def _of_json(path: Path) -> Found:
         if key not in names:
             raise UserError(f"{place}: no image has the id {key!r}: correct its image_id")
         _add(found, names[key], text, place)
-    for key, name in names.items():
-        found.setdefault(_checked(name, f"{path}: image {key}"), Captioned(f"{path}: image {key}"))
     return found
 
 

@@ -11,7 +11,6 @@ from pathlib import Path, PurePosixPath
 
 from landmark.core.configuration import fingerprint
 from landmark.core.errors import UserError
-from landmark.core.registry import Registry
 from landmark.data.captions.files import Report, captioned_files, read_captions
 from landmark.data.captions.source import CaptionedSource
 from landmark.data.captions.text import caption_text
@@ -45,8 +44,6 @@ FLICKR8K = PublicSet(
     "non-commercial research and education; the photographs belong to their authors",
     (*_TEXT_FILES, PublicFile(_WHOLE, _ORIGINALS)),
 )
-CAPTION_SETS: Registry[PublicSet] = Registry("set of images with captions")
-CAPTION_SETS.add(FLICKR8K.name, FLICKR8K)
 
 
 def flickr8k_here() -> PublicSet:
