@@ -109,12 +109,15 @@ class MaskedBatch(Batch):
 
 @dataclass
 class ImageBatch(Batch):
-    """Images with their classes; a mixed image has two, each with its share."""
+    """Images with their classes; a mixed image has two, each with its share.
+
+    Images with tags in place of a class have a row of K numbers, how true each tag is.
+    """
 
     images: Tensor  # (B, C, H, W)
-    labels: Tensor  # (B,)
-    partners: Tensor | None = None  # (B,) the class that each is mixed with
-    shares: Tensor | None = None  # (B,) how much of each is its own class
+    labels: Tensor  # (B,) or (B, K)
+    partners: Tensor | None = None  # (B,) or (B, K) what each is mixed with
+    shares: Tensor | None = None  # (B,) how much of each is its own image
 
     @property
     def num_tokens(self) -> int:

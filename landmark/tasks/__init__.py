@@ -10,6 +10,7 @@ ROOMS = (
     "masked_language_model",
     "understanding",
     "image_classification",
+    "image_tagging",
     "autoencoding",
     "bag_of_words",
     "adversarial",

@@ -84,7 +84,7 @@ class ImageSamples:
         order = balanced_order(self.images.labels, self.seed, epoch)
         return [order[batch] for batch in plan]
 
-    def collate(self, epoch: int, samples: Sequence[int]) -> ImageBatch:
+    def collate(self, epoch: int, samples: Sequence[int] | NDArray[np.int64]) -> ImageBatch:
         chosen, pixels = self.read(np.asarray(samples, np.int64))
         if self.augment is None:
             cropped = np.stack([center_crop(image, self.image_size) for image in pixels])

@@ -1,0 +1,1 @@
+"""Image tagging: the words of its captions that an image calls for."""
