@@ -11,6 +11,7 @@ ROOMS = (
     "understanding",
     "image_classification",
     "image_tagging",
+    "captioning",
     "autoencoding",
     "bag_of_words",
     "adversarial",

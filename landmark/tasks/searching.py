@@ -44,7 +44,9 @@ class SourceRequest(Request):
     """A request for what is to be written of a source."""
 
     source: Any = ()
-    """Its rows: the tokens of a sentence, without </s>, or the places of an image (S, F)."""
+    """The tokens of a sentence, without </s>, or an image (C, H, W)."""
+    size: int | None = None
+    """Rows that the network reads of it; None: as many as it has, and one more for </s>."""
 
 
 class Engine(Protocol):
@@ -179,7 +181,8 @@ def batches_of(
     budget: int = SEARCH_TOKENS,
 ) -> Iterator[list[int]]:
     """These numbers of requests in batches of like length; `rows`: hypotheses of each."""
-    lengths = np.array([(len(request.source) + 1) * rows for request in requests], np.int64)
+    sizes = [request.size or len(request.source) + 1 for request in requests]
+    lengths = np.array(sizes, np.int64) * rows
     chosen = np.array(numbers, np.int64)
     order = chosen[np.argsort(lengths[chosen], kind="stable")]
     for batch in cut_by_budget(order, lengths, budget):

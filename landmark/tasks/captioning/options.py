@@ -1,0 +1,113 @@
+"""Options of captioning's commands."""
+
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field, model_validator
+
+from landmark.core import limits
+from landmark.core.configuration import settings
+from landmark.tasks.card import PrecisionOptions
+from landmark.tasks.search_options import SearchOptions
+
+TESTS = {"bootstrap": "paired bootstrap", "randomization": "approximate randomization"}
+
+
+@settings
+class CaptionDataOptions:
+    """Your own images with captions to train on."""
+
+    captions: tuple[Path, ...] = ()
+    """Captions to train on: lines of path, tab and text, Flickr's token file or COCO's JSON."""
+    images: Path | None = None
+    """The folder, .zip or .tar with the images; default: the folder of the captions."""
+    valid_captions: tuple[Path, ...] = ()
+    """Captions to validate on; default: hold out some of the training images."""
+    test_captions: tuple[Path, ...] = ()
+    """Captions to test on."""
+    strict: bool = False
+    """Stop at the first unreadable image."""
+
+    @model_validator(mode="after")
+    def _go_together(self) -> "CaptionDataOptions":
+        if (self.images or self.valid_captions or self.test_captions) and not self.captions:
+            raise ValueError("your own images need --captions")
+        return self
+
+    def overrides(self) -> dict[str, Any]:
+        found: dict[str, Any] = {"data.strict": True} if self.strict else {}
+        for name in ("captions", "valid_captions", "test_captions"):
+            if paths := getattr(self, name):
+                found[f"data.{name}"] = [str(path) for path in paths]
+        if self.captions:
+            found["data.corpus"] = "files"
+        if self.images:
+            found["data.images"] = str(self.images)
+        return found
+
+
+@settings
+class CaptioningOpenOptions(PrecisionOptions):
+    """How a captioner is opened."""
+
+    engine: str = "torch"
+    """torch, or an exported model: ctranslate2, ctranslate2-int8, onnx; images: also onnx-int8 and
+    compiled.
+    """
+    ensemble: tuple[Path, ...] = ()
+    """Ensemble with this run (same vocabulary). Repeatable."""
+
+
+@settings
+class CaptionOptions(SearchOptions):
+    """How images are described."""
+
+    panels: ClassVar[dict[str, tuple[str, ...]]] = {
+        "Search": (*SearchOptions.panels["Search"], "begin"),
+        "Sampling": SearchOptions.panels["Sampling"],
+    }
+
+    begin: str = ""
+    """Force every caption to start with these words."""
+
+
+@settings
+class EvaluateOptions:
+    """What to describe, how, and how to score it."""
+
+    panels: ClassVar[dict[str, tuple[str, ...]]] = {
+        "Search": ("beam", "length_penalty"),
+        "Comparison and intervals": ("against", "test", "bootstrap"),
+    }
+
+    split: tuple[str, ...] = ()
+    """Split of the run's own data; default: test if there is one, else valid. Repeatable."""
+    beam: Annotated[int, Field(ge=1, le=limits.BEAM)] | None = None
+    """Beam size; 1 is greedy search. Default: the recipe's."""
+    length_penalty: Annotated[float, Field(ge=0)] | None = None
+    """Exponent of the length penalty: 0 prefers short outputs. Default: the recipe's."""
+    shuffled: bool = False
+    """Also score the captions of wrong images: what the captions owe to the images."""
+    retrieval: bool = False
+    """Also rank 100 images by the likelihood of a caption: how often the right one is among the
+    first."""
+    against: tuple[Path, ...] = ()
+    """Compare with another run, or a file of outputs, by a paired significance test. Repeatable."""
+    test: str | None = None
+    """With --against: paired bootstrap (the default) or approximate randomization."""
+    bootstrap: Annotated[int, Field(ge=0, le=limits.BOOTSTRAP)] = 1000
+    """Bootstrap resamples for 95 % confidence intervals and paired tests; 0: none."""
+
+    @model_validator(mode="after")
+    def _go_together(self) -> "EvaluateOptions":
+        if self.test is not None and self.test not in TESTS:
+            raise ValueError(f"--test {self.test}: give bootstrap or randomization")
+        if self.test and not self.against:
+            raise ValueError("--test compares with other systems: give --against")
+        if self.bootstrap == 1:
+            raise ValueError("--bootstrap 1: one resample has no spread: give 0 or, say, 1000")
+        if self.beam == 1 and self.length_penalty is not None:
+            raise ValueError(
+                "--length-penalty ranks hypotheses, and --beam 1 keeps only one: leave one out"
+            )
+        return self
