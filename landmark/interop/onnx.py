@@ -24,6 +24,7 @@ from landmark.interop.library import library
 from landmark.layers.attention import MultiHeadAttention, attention_weights
 from landmark.layers.transformer import EncoderBlock
 from landmark.models.transformer.translator import Translator
+from landmark.models.transformer.writer import TransformerWriter
 
 ENCODER, DECODER = "encoder.onnx", "decoder.onnx"
 _OPSET = 17
@@ -46,27 +47,35 @@ class EncoderGraph(nn.Module):
         model, seen = self.model, visible[:, None, None, :]
         places = torch.arange(source.shape[1], device=source.device)
         x = model.source_embedding(source) * model.config.hidden_size**0.5 + model.position(places)
-        for block in model.encoder:
-            assert isinstance(block, EncoderBlock)
+        return encode_memories(model, x, seen)
 
-            def attend(x: Tensor, attention: MultiHeadAttention = block.attention) -> Tensor:
-                query, key, value = project_heads(attention, x, "query key value")
-                return attend_heads(attention, query, key, value, seen)
 
-            x = block.around_attention(x, attend)
-            x = block.around_feedforward(x, block.feedforward)
-        x = model.encoder_norm(x)
-        memories = [
-            project_heads(block.cross_attention, x, "key value") for block in model.blocks()
-        ]
-        keys, values = zip(*memories, strict=True)
-        return torch.stack(keys), torch.stack(values)
+def encode_memories(
+    model: TransformerWriter, x: Tensor, seen: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    """The embedded source through the blocks that read, as what each decoder block attends to.
+
+    x: (B, S, D), seen: (B, 1, 1, S) or None: all -> twice (L, B, H, S, D/H)
+    """
+    for block in model.encoder:
+        assert isinstance(block, EncoderBlock)
+
+        def attend(x: Tensor, attention: MultiHeadAttention = block.attention) -> Tensor:
+            query, key, value = project_heads(attention, x, "query key value")
+            return attend_heads(attention, query, key, value, seen)
+
+        x = block.around_attention(x, attend)
+        x = block.around_feedforward(x, block.feedforward)
+    x = model.encoder_norm(x)
+    memories = [project_heads(block.cross_attention, x, "key value") for block in model.blocks()]
+    keys, values = zip(*memories, strict=True)
+    return torch.stack(keys), torch.stack(values)
 
 
 class DecoderGraph(nn.Module):
     """The newest tokens and what came before to the logits of the next ones."""
 
-    def __init__(self, model: Translator) -> None:
+    def __init__(self, model: TransformerWriter) -> None:
         super().__init__()
         self.model = model
 
@@ -152,9 +161,6 @@ def save_onnx(model: Translator, folder: Path) -> None:
     visible = torch.ones((2, 5), dtype=torch.bool)
     encoder = EncoderGraph(model).eval()
     memory = encoder(source, visible)
-    cache = memory[0].new_zeros(
-        (config.decoder_layers, 6, config.num_heads, 3, config.hidden_size // config.num_heads)
-    )
     remembered = {"memory_keys": _MEMORY, "memory_values": _MEMORY}
     save_graph(
         encoder,
@@ -163,6 +169,18 @@ def save_onnx(model: Translator, folder: Path) -> None:
         remembered,
         folder / ENCODER,
     )
+    save_decoder(model, memory, visible, folder)
+
+
+def save_decoder(
+    model: TransformerWriter, memory: tuple[Tensor, Tensor], visible: Tensor, folder: Path
+) -> None:
+    """Write decoder.onnx, traced with what an encoder gave of two sources."""
+    config = model.config
+    cache = memory[0].new_zeros(
+        (config.decoder_layers, 6, config.num_heads, 3, config.hidden_size // config.num_heads)
+    )
+    remembered = {"memory_keys": _MEMORY, "memory_values": _MEMORY}
     save_graph(
         DecoderGraph(model).eval(),
         (torch.zeros(6, dtype=torch.int64), *memory, visible, cache, cache.clone()),

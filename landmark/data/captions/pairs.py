@@ -79,15 +79,9 @@ class CaptionSamples:
 
     def collate(self, epoch: int, samples: Sequence[int]) -> WritingBatch:
         chosen = np.asarray(samples, np.int64)
+        packing = Packing.full(len(chosen), self.num_places)
         tokens = [self.captions[sample] for sample in chosen.tolist()]
-        lengths = torch.tensor([len(row) + 1 for row in tokens])
-        return WritingBatch(
-            source=self._source(epoch, chosen),
-            source_packing=Packing.full(len(chosen), self.num_places),
-            target=joined([np.concatenate(([self.begin], row)) for row in tokens]),
-            labels=joined([np.append(row, self.end) for row in tokens]),
-            target_packing=Packing(lengths),
-        )
+        return collate_captions(self._source(epoch, chosen), packing, tokens, self.begin, self.end)
 
     def _source(self, epoch: int, chosen: NDArray[np.int64]) -> Tensor:
         """Images (B, C, H, W), or their places (B * S, F)."""
@@ -100,3 +94,17 @@ class CaptionSamples:
             views = draws.integers("mirror", np.ones(len(chosen), np.int64))
         picked = self.places[torch.from_numpy(images), torch.from_numpy(views)]
         return picked.flatten(0, 1).float()
+
+
+def collate_captions(
+    source: Tensor, packing: Packing, captions: Sequence[Sequence[int]], begin: int, end: int
+) -> WritingBatch:
+    """Sources with the tokens of a caption each, as a writer learns them."""
+    lengths = torch.tensor([len(tokens) + 1 for tokens in captions])
+    return WritingBatch(
+        source=source,
+        source_packing=packing,
+        target=joined([np.array([begin, *tokens]) for tokens in captions]),
+        labels=joined([np.array([*tokens, end]) for tokens in captions]),
+        target_packing=Packing(lengths),
+    )

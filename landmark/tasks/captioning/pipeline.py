@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from landmark.core.errors import UserError
 from landmark.core.runtime import Precision, choose_device, derive_seed
 from landmark.data.batch import WritingBatch
+from landmark.data.captions.pairs import collate_captions
 from landmark.data.images.decoding import Picture, Pixels, check_pictures, read_picture
 from landmark.data.images.form import FILE, ImageForm
-from landmark.data.translation.pairs import joined
 from landmark.data.translation.vocabulary import load_subwords
 from landmark.decoding.speaker import Hypothesis
 from landmark.engine.run import Run
@@ -270,16 +270,11 @@ class CaptioningPipeline:
 
     def batch(self, pixels: Sequence[Pixels], captions: Sequence[Sequence[int]]) -> WritingBatch:
         """Images and captions of them, as training has them."""
-        tokens = [list(its) for its in captions]
-        begin, end = self.tokenizer.begin, self.tokenizer.end
         images = self.form.network_input(pixels, self.side)
-        return WritingBatch(
-            source=images.contiguous(memory_format=torch.channels_last),
-            source_packing=Packing.full(len(pixels), self.config.model.places or 1),
-            target=joined([np.array([begin, *row]) for row in tokens]),
-            labels=joined([np.array([*row, end]) for row in tokens]),
-            target_packing=Packing(torch.tensor([len(row) + 1 for row in tokens])),
-        ).to(self.device)
+        source = images.contiguous(memory_format=torch.channels_last)
+        packing = Packing.full(len(pixels), self.config.model.places or 1)
+        begin, end = self.tokenizer.begin, self.tokenizer.end
+        return collate_captions(source, packing, captions, begin, end).to(self.device)
 
     @property
     def grid(self) -> tuple[int, int]:

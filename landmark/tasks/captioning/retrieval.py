@@ -1,0 +1,81 @@
+"""Which of many images is a caption about? The rank of its own by the caption's likelihood."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from landmark.core.runtime import derive_seed
+from landmark.data.captions.pairs import collate_captions
+from landmark.data.captions.source import CaptionedImages
+from landmark.layers.packing import Packing
+from landmark.layers.projection import token_losses
+from landmark.tasks.captioning.encoding import encode_images
+from landmark.tasks.captioning.pipeline import CaptioningPipeline
+
+AMONG = 100
+"""Images that each caption is held against, its own among them."""
+
+
+@dataclass(frozen=True)
+class Retrieval:
+    """Shares of images whose first caption ranks its own image so high."""
+
+    images: int
+    first: float
+    in_five: float
+    in_ten: float
+
+    def lines(self) -> list[str]:
+        return [
+            f"of {AMONG} images, a caption's own is the likeliest in {100 * self.first:.1f} %, "
+            f"among the first 5 in {100 * self.in_five:.1f} %, among the first 10 in "
+            f"{100 * self.in_ten:.1f} %"
+        ]
+
+
+@torch.inference_mode()
+def rank_images(pipeline: CaptioningPipeline, split: CaptionedImages) -> Retrieval:
+    """Hold the first caption of each image against groups of images drawn at random."""
+    order = np.random.default_rng(derive_seed("retrieval")).permutation(len(split))
+    groups = np.array_split(order, max(1, len(split) // AMONG))
+    model, side = pipeline.model, pipeline.side
+    ends = (pipeline.tokenizer.begin, pipeline.tokenizer.end)
+    ranks: list[int] = []
+    for group in groups:
+        numbers = group.tolist()
+        chosen = _Some(split, numbers)
+        places = encode_images(model, chosen, pipeline.form, side, pipeline.device)[:, 0].float()
+        rows = places.flatten(0, 1).to(pipeline.device)
+        packing = Packing.full(len(numbers), places.shape[1], pipeline.device)
+        texts = [split.captions[number][0] for number in numbers]
+        limit = pipeline.config.model.max_length - 1
+        tokens = [ids[:limit] for ids in pipeline.tokenizer.encode(texts)]
+        for own, caption in enumerate(tokens):
+            batch = collate_captions(rows, packing, [caption] * len(numbers), *ends)
+            batch = batch.to(pipeline.device)
+            hidden = model(rows, batch.source_packing, batch.target, batch.target_packing)
+            output = model.output
+            losses = token_losses(hidden, output.weight, batch.labels, output.bias)
+            totals = losses.view(len(numbers), -1).sum(1)
+            ranks.append(int((totals < totals[own]).sum()))
+    found = np.array(ranks)
+    shares = [float((found < most).mean()) for most in (1, 5, 10)]
+    return Retrieval(len(found), *shares)
+
+
+class _Some:
+    """Some images of a split."""
+
+    def __init__(self, split: CaptionedImages, numbers: list[int]) -> None:
+        self.images, self.numbers = split.images, numbers
+        self.labels = np.zeros(len(numbers), np.int64)
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __getitem__(self, index: int) -> np.ndarray:
+        return self.images[self.numbers[index]]
+
+    def place(self, index: int) -> str:
+        return self.images.place(self.numbers[index])
