@@ -6,6 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+
+from landmark.metrics.captions import CIDER, score_captions
+
 FOLDER = Path(__file__).parent.parent / "benchmarks"
 
 
@@ -49,3 +53,24 @@ def test_gans_that_were_trained_are_not_trained_again(tmp_path, monkeypatch):
     assert modes.row("recipe", again).split()[0] == "recipe"
     modes.complete("gan-ring", [*short, "objective.r1=0"], 1, tmp_path)
     assert seeds == [2, 1]
+
+
+def test_the_best_constant_caption_is_the_one_that_scores_best():
+    baselines = importlib.import_module("benchmarks.caption_baselines")
+    random = np.random.default_rng(1)
+
+    def sentence():
+        words = ["a", "dog", "runs", "on", "the", "grass", "and", "a", "cat", "sits"]
+        return " ".join(random.choice(words, random.integers(3, 9)))
+
+    references = [tuple(sentence() for _ in range(3)) for _ in range(20)]
+    candidates = [sentence() for _ in range(60)]
+    for name, choose in (
+        ("BLEU-4", baselines.constant_by_bleu),
+        (CIDER, baselines.constant_by_cider),
+    ):
+        scores = [
+            score_captions([caption] * 20, references, resamples=0).value(name)
+            for caption in candidates
+        ]
+        assert choose(candidates, references) == candidates[int(np.argmax(scores))]
