@@ -8,7 +8,8 @@
 
     python benchmarks/caption_baselines.py
 
-The set is looked for in LANDMARK_DATA, and fetched if it is not there. It takes about a minute of one core.
+The set is looked for in LANDMARK_DATA, and fetched if it is not there. It takes about a minute
+of one core.
 """
 
 import argparse
