@@ -6,6 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import pytest
+
+from landmark.metrics.captions import CIDER, score_captions
+
 FOLDER = Path(__file__).parent.parent / "benchmarks"
 
 
@@ -49,3 +54,26 @@ def test_gans_that_were_trained_are_not_trained_again(tmp_path, monkeypatch):
     assert modes.row("recipe", again).split()[0] == "recipe"
     modes.complete("gan-ring", [*short, "objective.r1=0"], 1, tmp_path)
     assert seeds == [2, 1]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_best_constant_caption_is_the_one_that_scores_best(seed):
+    baselines = importlib.import_module("benchmarks.caption_baselines")
+    random = np.random.default_rng(seed)
+
+    def sentence():
+        words = ["a", "a", "a", "dog", "runs", "on", "the", "grass"]
+        return " ".join(random.choice(words, random.integers(3, 9)))
+
+    references = [tuple(sentence() for _ in range(3)) for _ in range(8)]
+    candidates = [sentence() for _ in range(30)]
+    for name, choose in (
+        ("BLEU-4", baselines.constant_by_bleu),
+        (CIDER, baselines.constant_by_cider),
+    ):
+        scores = [
+            score_captions([caption] * 8, references, resamples=0).value(name)
+            for caption in candidates
+        ]
+        chosen = candidates.index(choose(candidates, references))
+        assert scores[chosen] == pytest.approx(max(scores))

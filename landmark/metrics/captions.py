@@ -151,9 +151,9 @@ def _measures(captions: Sequence[str], references: References) -> Mapping[str, _
     counts = bleu_counts(captions, references)
     measures = {}
     for order in range(1, ORDER + 1):
-        measures[f"BLEU-{order}"] = _Measure(counts, _bleu(order, True))
+        measures[f"BLEU-{order}"] = _Measure(counts, bleu_formula(order))
     for order in range(1, ORDER + 1):
-        measures[f"BLEU-{order} without penalty"] = _Measure(counts, _bleu(order, False))
+        measures[f"BLEU-{order} without penalty"] = _Measure(counts, bleu_formula(order, False))
     scores = CiderD(references).score(captions)
     rows = np.stack((scores, np.ones(len(scores))), 1)
     measures[CIDER] = _Measure(rows, lambda sums: sums[:, 0] / sums[:, 1])
@@ -190,8 +190,8 @@ def _signature(captions: Sequence[str], references: References) -> str:
     return str(metric.get_signature())
 
 
-def _bleu(order: int, with_penalty: bool) -> Formula:
-    """BLEU of sums of counts; where no n-gram is found, smoothed as sacrebleu does ("exp")."""
+def bleu_formula(order: int, with_penalty: bool = True) -> Formula:
+    """BLEU of sums of `bleu_counts`; where none is found, smoothed as sacrebleu does ("exp")."""
 
     def formula(sums: Numbers) -> Numbers:
         found, total = sums[:, 2 : 2 + order], sums[:, 2 + ORDER : 2 + ORDER + order]
