@@ -1,6 +1,6 @@
 """The last spatial map of every image network, as captioning reads it."""
 
-from functools import partial
+from functools import cache, partial
 from typing import get_args
 
 import pytest
@@ -52,6 +52,7 @@ READ_WHOLE = {"lenet": "c5", "plain": "dense.linear", "nin": "output"}
 """Where a layer reads the flattened map, or what pooling makes of it."""
 
 
+@cache
 def built(name: str) -> ImageNetwork:
     torch.manual_seed(1)
     return randomized(build_network(SPATIAL[name]))
@@ -101,9 +102,10 @@ def test_the_places_in_rows_are_what_the_next_layer_reads(name: str) -> None:
     network, images = built(name), images_for(name)
     seen: list[torch.Tensor] = []
     layer = network.get_submodule(READ_WHOLE[name])
-    layer.register_forward_pre_hook(lambda _, given: seen.append(given[0].clone()))
+    handle = layer.register_forward_pre_hook(lambda _, given: seen.append(given[0].clone()))
     with torch.inference_mode():
         network(images)
+        handle.remove()
         rows, columns = GRIDS[name][:2]
         maps = network.spatial(images).transpose(1, 2).unflatten(2, (rows, columns))
         if name == "plain":

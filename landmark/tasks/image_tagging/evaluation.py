@@ -72,15 +72,16 @@ def evaluate(
     pipeline: TaggingPipeline, blocks: Iterable[Any], options: EvaluateOptions, report: Report
 ) -> Iterator[TagSetScores]:
     """Tag every image of each split, and score the words."""
-    done = 0
+    sets = {name: pipeline.split(name) for name in options.split or pipeline.splits}
+    total, done = sum(map(len, sets.values())), 0
 
     def advance(count: int) -> None:
         nonlocal done
         done += count
-        report({"kind": "progress", "done": done, "total": None, "unit": "images"})
+        report({"kind": "progress", "done": done, "total": total, "unit": "images"})
 
-    for name in options.split or pipeline.splits:
-        result, frequencies = pipeline.evaluate(name, advance)
+    for name, given in sets.items():
+        result, frequencies = pipeline.evaluate(given, advance)
         warnings = () if options.split or name == "test" else (NO_TEST_SPLIT,)
         folder, checkpoint = str(pipeline.run.folder), pipeline.checkpoint.name
         words = len(pipeline.form.names)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from torch import Tensor
 from landmark.core.errors import UserError
 from landmark.core.runtime import choose_device
 from landmark.data.captions.corpus import open_split
+from landmark.data.captions.source import CaptionedImages
 from landmark.data.captions.tags import tag_shares
 from landmark.data.images.decoding import Picture, Pixels, check_pictures, read_picture
 from landmark.data.images.form import FILE, ImageForm
@@ -149,21 +151,31 @@ class TaggingPipeline:
         return tuple(TagGuess(self.form.names[number], value) for number, value in pairs)
 
     def evaluate(
-        self, split: str, report: Count = lambda count: None
+        self, given: CaptionedImages, report: Count = lambda count: None
     ) -> tuple[TaggingScores, TaggingScores]:
-        """Tag all images of a split and score that; beside it, how frequent words are."""
-        given, names = open_split(self.run.folder, split), self.form.names
+        """Tag all images of a set and score that; beside it, how frequent words are in training."""
+        names, rows = self.form.names, []
         is_true = tag_shares(given.captions, names) > 0
-        rows = []
         for start in range(0, len(given), _TOGETHER):
             stop = min(start + _TOGETHER, len(given))
             found = self._probabilities([given.images[index] for index in range(start, stop)])
             rows.append(found.numpy())
             report(stop - start)
-        training = open_split(self.run.folder, "train").captions
-        frequencies = np.broadcast_to(tag_shares(training, names).mean(0), is_true.shape)
+        frequencies = np.broadcast_to(self._frequencies, is_true.shape)
         ours = score_tagging(np.concatenate(rows), is_true, names)
         return ours, score_tagging(frequencies, is_true, names)
+
+    @cached_property
+    def _frequencies(self) -> NDArray[np.float32]:
+        """The mean share of each word in training. (K,)"""
+        means: NDArray[np.float32] = tag_shares(self.split("train").captions, self.form.names).mean(
+            0
+        )
+        return means
+
+    def split(self, name: str) -> CaptionedImages:
+        """A split of the run's own data."""
+        return open_split(self.run.folder, name)
 
     @property
     def splits(self) -> list[str]:
