@@ -81,7 +81,8 @@ def count_network(name: str) -> CountedNetwork:
     with torch.device("meta"):
         module = network.build()
         anatomy = dissect(module, network.compute, network.auxiliary)
-    return CountedNetwork(network, system_of(name), anatomy, _counted_for(module))
+    counted_for = network.counted_for or _counted_for(module)
+    return CountedNetwork(network, system_of(name), anatomy, counted_for)
 
 
 def stages_of(name: str) -> list[Stage]:

@@ -56,6 +56,8 @@ class Network:
     """From the built module: one input's way through it, to count by."""
     published_parameters: int | None = None
     note: str = ""
+    counted_for: str = ""
+    """What `compute` sends through, for messages; "": an image, or a sequence of 128 tokens."""
     auxiliary: tuple[str, ...] = ()
     """Prefixes of parameters used in training only."""
     published_macs: int | None = None

@@ -55,6 +55,7 @@ add_system(
                 write_once,
                 35_333_450,
                 note="decoder at the settings released for COCO",
+                counted_for="a caption of 16 words",
             ),
             Network(
                 "caption-transformer",
@@ -64,6 +65,7 @@ add_system(
                 ),
                 write_once,
                 note="a Transformer's decoder over the same places, of our own",
+                counted_for="a caption of 16 words",
             ),
         ),
         what="image captioning with attention",
