@@ -73,7 +73,7 @@ add_system(
 )
 
 
-def _trainer(epochs: float, every: int, patience: int | None = None) -> TrainerConfig:
+def _trainer(epochs: float, every: int) -> TrainerConfig:
     return TrainerConfig(
         epochs=epochs,
         log_every=100,
@@ -90,33 +90,33 @@ _ADAM = OptimizerConfig(name="adam")
 
 
 @recipe(
-    "sat-scenes",
+    "caption-scenes",
     system="show-attend-tell",
     summary="drawn shapes and captions that are true of them: nothing to download",
 )
-def sat_scenes() -> CaptioningRun:
+def caption_scenes() -> CaptioningRun:
     return CaptioningRun(
-        data=CaptionDataConfig(corpus="scenes", size=64),
+        data=CaptionDataConfig(corpus="scenes", scenes=8000),
         tokenizer=WordTokenizerConfig(min_count=1),
         model=ShowAttendTellConfig(
-            encoder=ResNet9Config(image_size=64, width=24, blocks=(1, 1), stem="imagenet"),
+            encoder=ResNet9Config(image_size=96, width=24, blocks=(1, 1), stem="imagenet"),
             fine_tune=True,
             embedding_size=128,
             hidden_size=256,
             dropout=0.1,
         ),
         optimizer=_ADAM,
-        schedule=ScheduleConfig(name="cosine", rate=1.5e-3, warmup_steps=100),
-        trainer=_trainer(6, 300),
+        schedule=ScheduleConfig(name="cosine", rate=2e-3, warmup_steps=100),
+        trainer=_trainer(4, 500),
     )
 
 
 @recipe(
-    "sat-flickr8k",
+    "caption-flickr8k",
     system="show-attend-tell",
     summary="photographs (--init-from a run of words-flickr8k)",
 )
-def sat_flickr8k() -> CaptioningRun:
+def caption_flickr8k() -> CaptioningRun:
     return CaptioningRun(
         data=CaptionDataConfig(corpus="flickr8k"),
         augment=AugmentConfig(flip=True),
@@ -142,4 +142,23 @@ def caption_transformer_flickr8k() -> CaptioningRun:
         schedule=ScheduleConfig(name="cosine", rate=5e-4, warmup_steps=400),
         batches=CaptionBatchConfig(size=64),
         trainer=_trainer(10, 470),
+    )
+
+
+@recipe(
+    "caption-files",
+    system="show-attend-tell",
+    summary="your own images: --captions FILE --images FOLDER",
+)
+def caption_files() -> CaptioningRun:
+    return CaptioningRun(
+        data=CaptionDataConfig(corpus="files"),
+        augment=AugmentConfig(flip=True),
+        model=ShowAttendTellConfig(
+            encoder=ResNet9Config(image_size=96, width=64, blocks=(1, 1), stem="imagenet"),
+            fine_tune=True,
+        ),
+        optimizer=_ADAM,
+        schedule=ScheduleConfig(name="cosine", rate=1e-3, warmup_steps=200),
+        trainer=_trainer(8, 500),
     )
