@@ -60,7 +60,7 @@ def constant_by_bleu(candidates: Sequence[str], references: Captions) -> str:
             having[ngram].update(range(1, count + 1))
     lengths = [[len(text.split()) for text in given] for given in references]
     nearest = {
-        words: sum(min(own, key=lambda n, w=words: (abs(n - w), n)) for own in lengths)
+        words: sum(min((abs(n - words), n) for n in own)[1] for own in lengths)
         for words in {len(text.split()) for text in candidates}
     }
     rows = []

@@ -94,6 +94,15 @@ def load_config(run: Run, overrides: Sequence[str] = ()) -> RunConfig:
     return _build(run.read_recipe(), overrides, Provenance(str(run.folder / "recipe.yaml")))
 
 
+def is_finished(folder: Path) -> bool:
+    """Whether a folder holds a run whose training has come to its end."""
+    if not folder.is_dir():
+        return False
+    run = Run.open(folder)
+    steps = run.steps()
+    return bool(steps) and steps[-1] >= load_config(run).trainer.max_steps
+
+
 def task_of_recipe(name: str, overrides: Sequence[str] = ()) -> str:
     """The task of a recipe's name or a YAML file."""
     return resolve(name, overrides).task

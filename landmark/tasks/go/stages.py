@@ -7,11 +7,10 @@ from pathlib import Path
 from landmark.core.errors import UserError
 from landmark.core.registry import nearest
 from landmark.core.storage import make_folder
-from landmark.engine.run import Run
 from landmark.go.rollout.training import train_rollout_policy
+from landmark.tasks import training
 from landmark.tasks.card import Report
 from landmark.tasks.go.games import open_games
-from landmark.tasks.training import load_config
 
 ROLLOUT = "policy.npz"
 """The file of a rollout policy."""
@@ -49,13 +48,7 @@ def chosen_stages(names: Sequence[str]) -> list[Stage]:
 
 def is_finished(folder: Path) -> bool:
     """Whether a stage's training has come to its end."""
-    if (folder / ROLLOUT).exists():
-        return True
-    if not folder.is_dir():
-        return False
-    run = Run.open(folder)
-    steps = run.steps()
-    return bool(steps) and steps[-1] >= load_config(run).trainer.max_steps
+    return (folder / ROLLOUT).exists() or training.is_finished(folder)
 
 
 def train_rollouts(folder: Path, report: Report) -> Path:
