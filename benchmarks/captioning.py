@@ -17,11 +17,11 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from caption_baselines import constant_by_bleu, constant_by_cider, nearest_captions
 from numpy.typing import NDArray
 from PIL import Image
 
 import landmark
-from benchmarks.caption_baselines import constant_by_bleu, constant_by_cider, nearest_captions
 from landmark.data.captions.corpus import open_split
 from landmark.data.captions.flickr8k import flickr8k_splits
 from landmark.data.captions.source import CaptionedImages, CaptionedSource
