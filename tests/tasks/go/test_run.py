@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 
 import landmark
 from landmark.core.errors import UserError
@@ -10,8 +11,9 @@ from landmark.engine.run import Run
 from landmark.go.rules.position import Position
 from landmark.tasks.go.pipeline import GoPipeline
 from landmark.tasks.go.reinforcement import POOL
+from landmark.tasks.go.run import assemble
 from landmark.tasks.go.self_play import FOLDER, read_games
-from landmark.tasks.training import train
+from landmark.tasks.training import load_config, train
 from tests.engine.test_session import assert_same_run, stop_after
 from tests.tasks.go.conftest import KOMI, SIZE, random_games
 
@@ -108,6 +110,23 @@ def test_games_of_self_play_are_legal_and_counted_by_area(tmp_path, small, exper
             position.play(position.to_move, int(move["move"]))  # raises where it is illegal
         if position.is_over:
             assert moves["result"][0] == 2 * position.score()
+
+
+@pytest.mark.parametrize(("share", "borrowed"), [(0.25, 8), (0.0, 0)])
+def test_a_share_of_each_batch_is_positions_of_the_expert_games(
+    tmp_path, small, expert, share, borrowed
+):
+    settings = [*small, *STEPS, *SELF_PLAY, f"learning.expert_share={share}"]
+    run = train("go-self-play", tmp_path, [*settings, "trainer.max_steps=1", f"init_from={expert}"])
+    config = load_config(Run(run.folder))
+    source = assemble(config, run.folder, torch.device("cpu")).source
+    (batch,) = next(source.stream((0, 0)))
+    assert len(batch.results) == 32
+    # A move that was played is a target of 1; of a search's policy hardly ever one is.
+    played = (batch.policy.max(1).values == 1).numpy()
+    assert not played[: 32 - borrowed].all()
+    assert played[32 - borrowed :].all()
+    assert played[32 - borrowed :].size == borrowed
 
 
 def test_a_lost_file_of_games_is_played_again(tmp_path, small, expert, monkeypatch):
