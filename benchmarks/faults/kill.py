@@ -120,13 +120,17 @@ def kill_at_operations(
     words: Sequence[str] = (),
     choose: Callable[[list[Operation]], list[Operation]] = list,
     thorough: bool = False,
+    every: int = 1,
 ) -> Figures:
-    """Kill a training that goes on from `start` at each of the operations that it makes."""
+    """Kill a training that goes on from `start` at each of the operations that it makes.
+
+    every: only at every n-th of these moments.
+    """
     probe, figures = start.copy(folder / "probe"), Figures()
     probe.live(*words).check()
     operations = choose(probe.operations)
     figures.operations = len(operations)
-    found = moments(operations, thorough)
+    found = moments(operations, thorough)[::every]
     for place in range(0, len(found), TOGETHER):
         struck = []
         for fault, what in found[place : place + TOGETHER]:

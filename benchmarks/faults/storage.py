@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchmarks.faults.interposer import Action, Fault
+from benchmarks.faults.interposer import Action, Fault, Operation
 from benchmarks.faults.kill import TOGETHER, train_undisturbed
 from benchmarks.faults.trial import Life, Trial, checkpoints_of, compare, leftovers
 from landmark.engine.run import Run
@@ -86,12 +86,19 @@ def check_trouble(life: Life, before: dict[str, bytes], may_leave: bool = False)
 
 
 def fail_at_operations(
-    folder: Path, start: Trial, whole: Trial, choose: Sequence[str] = ()
+    folder: Path, start: Trial, whole: Trial, choose: Sequence[str] = (), every: int = 1
 ) -> Figures:
-    """Go on from `start` while each operation (of these kinds) fails once; then without trouble."""
+    """Go on from `start` while each operation (of these kinds) fails once; then without trouble.
+
+    every: of each kind, only every n-th, beginning with the first.
+    """
     probe, figures = start.copy(folder / "probe"), Figures()
     probe.live("--resume").check()
-    operations = [one for one in probe.operations if not choose or one.kind in choose]
+    by_kind: dict[str, list[Operation]] = {}
+    for one in probe.operations:
+        if not choose or one.kind in choose:
+            by_kind.setdefault(one.kind, []).append(one)
+    operations = [one for its in by_kind.values() for one in its[::every]]
     figures.troubles = len(operations)
     for place in range(0, len(operations), TOGETHER):
         begun, resumed = [], []

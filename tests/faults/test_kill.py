@@ -14,17 +14,18 @@ from benchmarks.faults.trial import SETTINGS, Trial, compare
 ENDLESS = (*SETTINGS, "trainer.max_steps=100000")
 
 
-def test_killed_at_every_operation_of_going_on_and_saving(whole, half_saved, tmp_path):
-    figures = kill_at_operations(tmp_path, half_saved, whole, ["--resume"])
+def test_killed_at_operations_of_going_on_and_saving(whole, half_saved, tmp_path):
+    """Every third of them; benchmarks/faults/kill.py takes all."""
+    figures = kill_at_operations(tmp_path, half_saved, whole, ["--resume"], every=3)
     assert figures.differing == []
-    assert figures.equal == figures.kills.total() > figures.operations > 60
-    assert figures.kills["saving"] > 30
+    assert figures.equal == figures.kills.total() > figures.operations / 3 > 20
+    assert figures.kills["saving"] > 10
 
 
-def test_killed_at_every_operation_of_going_back(whole, tmp_path):
-    figures = kill_at_operations(tmp_path, whole, whole, ["--resume", "4"], before_saving)
+def test_killed_at_operations_of_going_back(whole, tmp_path):
+    figures = kill_at_operations(tmp_path, whole, whole, ["--resume", "4"], before_saving, every=2)
     assert figures.differing == []
-    assert figures.equal == figures.kills.total() > figures.operations > 10
+    assert figures.equal == figures.kills.total() > figures.operations / 2 > 5
 
 
 def test_killed_while_a_signals_checkpoint_gives_way_to_the_next(whole, tmp_path):
@@ -37,9 +38,9 @@ def test_killed_while_a_signals_checkpoint_gives_way_to_the_next(whole, tmp_path
 
 
 def test_killed_at_random_moments(whole, tmp_path):
-    figures = kill_at_random(tmp_path, whole, 20, seed=0)
+    figures = kill_at_random(tmp_path, whole, 8, seed=0)
     assert figures.differing == []
-    assert figures.kills.total() == 20
+    assert figures.kills.total() == 8
 
 
 @pytest.mark.parametrize("moment", ["write", "rename"])
