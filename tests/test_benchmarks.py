@@ -1,4 +1,4 @@
-"""The benchmarks of translation still run; what they measure, they say themselves."""
+"""The benchmarks still run; what they measure, they say themselves."""
 
 import importlib
 import os
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from landmark.metrics.captions import CIDER, score_captions
 
@@ -37,6 +38,27 @@ def test_training_is_timed_beside_torchs_transformer(tmp_path):
     rows = {line.split()[0] for line in printed.splitlines() if line.strip()}
     assert {"landmark", "torch.nn.Transformer"} <= rows
     assert "in matrix products" in printed
+
+
+def test_a_captioner_is_timed_beside_a_peer_that_says_the_same():
+    """On a small ViT; the peer's logits are transformers' own."""
+    speed = importlib.import_module("benchmarks.captioning_speed")
+    shape = speed.ViTConfig(image_size=32, patch_size=8, hidden_size=32, num_heads=2, num_layers=2)
+    model = speed.captioner(shape)
+    peer = speed.peer_of(model)
+    assert speed.check(model, peer) <= 1e-4
+    speed.pack_linear(model)
+    images, tokens = speed.noise(model, 3), torch.tensor([[1, 5, 9]] * 3)
+    ours, theirs = speed.logits_of(model, peer, images, tokens)
+    assert ours.std() > 0.5  # so that 1e-4 means something
+    torch.testing.assert_close(ours, theirs, atol=1e-4, rtol=0)
+    said = speed.our_search(model, 16, 3, 8)(images)
+    assert said == speed.their_search(peer, 3, 8)(images)
+    assert len(set(map(tuple, said))) == 3
+    assert {len(caption) for caption in said} == {8}
+    model.project.bias += 1
+    with pytest.raises(SystemExit, match="the logits differ by"):
+        speed.check(model, peer)
 
 
 def test_gans_that_were_trained_are_not_trained_again(tmp_path, monkeypatch):

@@ -23,10 +23,13 @@ from landmark.interop.onnx import (
     save_decoder,
     save_graph,
 )
+from landmark.interop.onnx_classifier import read_patches
 from landmark.layers.alignment import AlignmentMemory
 from landmark.models.captioning.captioner import Captioner
 from landmark.models.captioning.show_attend_tell import CaptionState, ShowAttendTell
 from landmark.models.captioning.transformer import CaptionTransformer
+from landmark.models.image import ImageNetwork
+from landmark.models.transformer.vit import ViT
 
 IMAGES = "images"
 _BATCH = {0: "batch"}
@@ -44,8 +47,7 @@ class CaptionerEncoderGraph(nn.Module):
 
     def forward(self, images: Tensor) -> tuple[Tensor, ...]:
         model, count = self.model, self.model.config.places
-        assert model.encoder_network is not None
-        places = model.encoder_network.spatial(images)  # (B, S, F)
+        places = _places(model.encoder_network, images)  # (B, S, F)
         if isinstance(model, CaptionTransformer):
             placed = model.project(places) + model.place(torch.arange(count))
             return encode_memories(model, placed, None)
@@ -58,6 +60,14 @@ class CaptionerEncoderGraph(nn.Module):
         keys = model.cross_attention.scorer.prepare(prepared)  # (B, S, K)
         first = [layer(mean).tanh()[None] for layer in (model.first_hidden, model.first_cell)]
         return keys[None, :, None], places[None, :, None], *first
+
+
+def _places(network: ImageNetwork | None, images: Tensor) -> Tensor:
+    """The image network's places, for any batch size. (B, C, H, W) -> (B, S, F)"""
+    assert network is not None
+    if isinstance(network, ViT):
+        return read_patches(network, images)[:, int(network.embedding.has_token) :]
+    return network.spatial(images)
 
 
 class ShowAttendTellGraph(nn.Module):

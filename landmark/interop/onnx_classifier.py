@@ -33,21 +33,31 @@ class ViTGraph(nn.Module):
 
     def forward(self, images: Tensor) -> Tensor:
         """(B, C, S, S) -> (B, K)"""
-        network, embedding = self.network, self.network.embedding
-        x = embedding.projection(images).flatten(2).transpose(1, 2)  # (B, T, D)
-        if embedding.token is not None:
-            x = torch.cat((embedding.token.expand(images.shape[0], -1, -1), x), 1)
-        x = x + embedding.position
-        for block in network.blocks:
-            assert isinstance(block, EncoderBlock)
-
-            def attention(x: Tensor, own: MultiHeadAttention = block.attention) -> Tensor:
-                return attend_heads(own, *project_heads(own, x, "query key value"))
-
-            x = block.around_attention(x, attention)
-            x = block.around_feedforward(x, block.feedforward)
-        x = network.norm(x)
+        network = self.network
+        x = read_patches(network, images)
         return network.classify(x[:, 0] if network.config.pool == "token" else x.mean(1))
+
+
+def read_patches(network: ViT, images: Tensor) -> Tensor:
+    """The class token, if there is one, and the patches after the last norm, for any batch size.
+
+    (B, C, S, S) -> (B, T, D)
+    """
+    embedding = network.embedding
+    x = embedding.projection(images).flatten(2).transpose(1, 2)  # (B, T, D)
+    if embedding.token is not None:
+        x = torch.cat((embedding.token.expand(images.shape[0], -1, -1), x), 1)
+    x = x + embedding.position
+    for block in network.blocks:
+        assert isinstance(block, EncoderBlock)
+
+        def attention(x: Tensor, own: MultiHeadAttention = block.attention) -> Tensor:
+            return attend_heads(own, *project_heads(own, x, "query key value"))
+
+        x = block.around_attention(x, attention)
+        x = block.around_feedforward(x, block.feedforward)
+    normed: Tensor = network.norm(x)
+    return normed
 
 
 @torch.no_grad()

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from landmark.layers.cache import KeyValueCache, Memory
 from landmark.layers.dropout import Dropout
+from landmark.layers.layout import PackedLinear
 from landmark.layers.packing import Packing
 
 Observer = Callable[[Tensor], None]
@@ -137,6 +138,8 @@ class MultiHeadAttention(nn.Module):
         return mixed.transpose(1, 2).reshape(len(query), -1, self.hidden_size)
 
     def _project(self, x: Tensor) -> Tensor:
+        if isinstance(self.input, PackedLinear) and not torch.is_grad_enabled():
+            return self.input(x)  # all keys have their bias, which softmax ignores
         return F.linear(x, self.input.weight, self._bias())
 
     def _bias(self) -> Tensor:

@@ -4,7 +4,15 @@ import pytest
 import torch
 from torch import nn
 
-from landmark.layers.layout import ColumnLinear, pack_columns, store_by_columns
+from landmark.layers.attention import MultiHeadAttention
+from landmark.layers.layout import (
+    ColumnLinear,
+    PackedLinear,
+    pack_columns,
+    pack_linear,
+    store_by_columns,
+)
+from landmark.layers.packing import Packing
 
 
 def test_values_stay_and_shared_matrices_stay_shared() -> None:
@@ -75,3 +83,68 @@ def test_a_copy_in_another_precision_multiplies_on() -> None:
         found = twin(rows.double()).detach()
         assert found.dtype == torch.float64
         torch.testing.assert_close(found, product[: len(rows)], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("shape", [(1,), (5,), (160,), (3, 7), (0,), ()])
+def test_a_linear_layer_that_packs_itself_multiplies_alike(
+    shape: tuple[int, ...], bias: bool
+) -> None:
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(40, 70, bias=bias))
+    x = torch.randn(*shape, 40)
+    product = model(x).detach()
+    names = list(model.state_dict())
+    pack_linear(model)
+    assert isinstance(model[0], PackedLinear)
+    assert list(model.state_dict()) == names
+    with torch.inference_mode():
+        torch.testing.assert_close(model(x), product)
+
+
+def test_a_packed_copy_follows_its_matrix() -> None:
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(40, 70))
+    pack_linear(model)
+    x = torch.randn(3, 40)
+    for change in (
+        lambda: model[0].weight.mul_(2),
+        lambda: model.load_state_dict(
+            {name: value + 1 for name, value in model.state_dict().items()}
+        ),
+        lambda: setattr(model[0].weight, "data", torch.randn(70, 40)),
+    ):
+        with torch.no_grad():
+            model(x)
+            change()
+            torch.testing.assert_close(model(x), x @ model[0].weight.T + model[0].bias)
+
+
+def test_a_packed_layer_still_learns_and_is_copied_and_lowered() -> None:
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(40, 70))
+    pack_linear(model)
+    x = torch.randn(3, 40)
+    with torch.no_grad():
+        product = model(x)
+    model(x).sum().backward()
+    torch.testing.assert_close(model[0].weight.grad, x.sum(0).expand(70, 40))
+    twin = copy.deepcopy(model).double()
+    with torch.inference_mode():
+        torch.testing.assert_close(twin(x.double()), product.double(), rtol=1e-5, atol=1e-5)
+        with torch.autocast("cpu", torch.bfloat16):
+            assert model(x).dtype == torch.bfloat16
+
+
+def test_attention_of_packed_layers_is_the_same() -> None:
+    """With a bias of the keys, which the packed layer adds and the usual one does not."""
+    torch.manual_seed(0)
+    attention = MultiHeadAttention(32, 4).eval()
+    nn.init.normal_(attention.input.bias)
+    x, packing = torch.randn(12, 32), Packing(torch.tensor([7, 5]))
+    memory, other = torch.randn(8, 32), Packing(torch.tensor([3, 5]))
+    own, cross = attention(x, packing), attention(x, packing, memory, other)
+    pack_linear(attention)
+    with torch.inference_mode():
+        torch.testing.assert_close(attention(x, packing), own.detach())
+        torch.testing.assert_close(attention(x, packing, memory, other), cross.detach())

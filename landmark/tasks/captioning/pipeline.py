@@ -18,6 +18,7 @@ from landmark.data.images.form import FILE, ImageForm
 from landmark.data.translation.vocabulary import load_subwords
 from landmark.decoding.speaker import Hypothesis
 from landmark.engine.run import Run
+from landmark.layers.layout import pack_linear
 from landmark.layers.packing import Packing
 from landmark.models.captioning.build import build_captioner
 from landmark.probes.attention import observed_attention
@@ -145,6 +146,8 @@ class CaptioningPipeline:
         self.model = build_captioner(config.model).eval()
         self.checkpoint = load_weights(self.model, run, checkpoint, len(self.tokenizer))
         self.model.to(self.device)
+        if self.device.type == "cpu":
+            pack_linear(self.model)
         self.name = str(run.folder)
         self.engine: Engine = torch_engine([self.model], self.tokenizer, self.device, precision)
 
