@@ -43,6 +43,8 @@ def _trainer(epochs: float, validate_every: int, log_every: int) -> TrainerConfi
     "words-flickr8k",
     system="visual-words",
     summary="words of Flickr8k's captions: an encoder for captioning",
+    minutes=15.2,
+    reaches="mAP 10.1 % of 801 words on valid (word frequencies: 1.9), one busy thread",
 )
 def words_flickr8k() -> ImageTaggingRun:
     """94 updates a pass. Crops of 64 pixels, then whole images of 96: a last map of 6x6."""

@@ -36,7 +36,7 @@ def by_hand(tagger, pixels):
 
 def test_tag_prints_the_most_probable_words(command, tagger, images):
     answer = command("tag", tagger, *images, "--top", 3, "--json")
-    assert answer.code == 0
+    assert answer.code == 0, answer.err
     records = [json.loads(line) for line in answer.lines]
     assert [record["image"] for record in records] == [str(path) for path in images]
     expected, _ = by_hand(tagger, [np.asarray(Image.open(path)) for path in images])
