@@ -221,7 +221,7 @@ def test_the_released_settings_have_as_many_parameters_as_the_released_codes_mat
 
 
 def test_a_captioner_without_encoder_must_know_the_size_of_a_place() -> None:
-    with pytest.raises(UserError, match="model.feature_size: give it, or an encoder"):
+    with pytest.raises(UserError, match=r"model.feature_size: give it, or an encoder"):
         build_captioner(ShowAttendTellConfig(encoder=None, vocab_size=9))
     with pytest.raises(UserError, match=r"model.vocab_size is not set"):
         build_captioner(ShowAttendTellConfig(encoder=None, feature_size=4, places=4))
