@@ -13,6 +13,7 @@ from landmark.core.errors import UserError
 from landmark.core.runtime import Precision, choose_device, derive_seed
 from landmark.data.batch import WritingBatch
 from landmark.data.captions.pairs import collate_captions
+from landmark.data.captions.text import caption_words
 from landmark.data.images.decoding import Picture, Pixels, check_pictures, read_picture
 from landmark.data.images.form import FILE, ImageForm
 from landmark.data.translation.vocabulary import load_subwords
@@ -238,7 +239,7 @@ class CaptioningPipeline:
     def _requests(self, pixels: Sequence[Pixels], options: CaptionOptions) -> list[SourceRequest]:
         (prefix,) = self.tokenizer.encode([options.begin])
         if self.tokenizer.unknown in prefix:
-            word = options.begin.split()[prefix.index(self.tokenizer.unknown)]
+            word = caption_words(options.begin)[prefix.index(self.tokenizer.unknown)]
             raise UserError(f"--begin {options.begin!r}: {word!r} is not in the run's vocabulary")
         longest = max(self.config.search.max_words, options.min_length + 1)
         if len(prefix) >= min(longest, self.config.model.max_length - 1):
