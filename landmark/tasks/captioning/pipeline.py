@@ -196,7 +196,8 @@ class CaptioningPipeline:
             part = given[start : start + TOGETHER]
             names = [_name(image, n) for n, image in enumerate(part, start + 1)]
             pixels = [self.read(image) for image in part]
-            found += self.describe(pixels, names, chosen, start + 1)
+            numbers = range(start + 1, start + 1 + len(part))
+            found += self.describe(pixels, names, chosen, numbers)
         return found
 
     def describe(
@@ -204,10 +205,10 @@ class CaptioningPipeline:
         pixels: Sequence[Pixels],
         names: Sequence[str],
         options: CaptionOptions,
-        first_number: int = 1,
+        numbers: Sequence[int],
     ) -> list[Caption]:
-        """The same of fitted images that have names."""
-        hypotheses = self.search(pixels, options, first_number)
+        """The same of fitted images that have names and numbers."""
+        hypotheses = self.search(pixels, options, numbers)
         for name, its in zip(names, hypotheses, strict=True):
             if not its:
                 raise UserError(
@@ -220,9 +221,9 @@ class CaptioningPipeline:
         ]
 
     def search(
-        self, pixels: Sequence[Pixels], options: CaptionOptions, first_number: int = 1
+        self, pixels: Sequence[Pixels], options: CaptionOptions, numbers: Sequence[int] = ()
     ) -> list[list[Hypothesis]]:
-        """The captions of fitted images as tokens, best first."""
+        """The captions of fitted images as tokens, best first; `numbers`: the images', to sample."""
         requests = self._requests(pixels, options)
         penalty, decoding = self.config.search.length_penalty, decoding_of(options)
         if options.length_penalty is not None:
@@ -231,7 +232,7 @@ class CaptioningPipeline:
             beam = beam_of(self.config.search.beam, options)
             return self.engine.search(requests, beam, penalty, decoding)
         seed = 1 if options.seed is None else options.seed
-        seeds = [derive_seed(seed, "draw", first_number + n) for n in range(len(requests))]
+        seeds = [derive_seed(seed, "draw", number) for number in numbers]
         return self.engine.sample(
             requests, seeds, options.n_best, sampling_config(options), penalty, decoding
         )

@@ -33,11 +33,27 @@ TRANSFORMER = [
 ]
 
 
-def steps(count: int, every: int | None = None) -> list[str]:
-    """Settings of how long to train."""
-    often = every or count
+def _steps(count: int, every: int | None = None) -> list[str]:
     names = ("trainer.validate_every", "trainer.checkpoint_every")
-    return [f"trainer.max_steps={count}", *(f"{name}={often}" for name in names)]
+    return [f"trainer.max_steps={count}", *(f"{name}={every or count}" for name in names)]
+
+
+@pytest.fixture(scope="session")
+def steps():
+    """Settings of how long to train, and how often to validate."""
+    return _steps
+
+
+@pytest.fixture(scope="session")
+def settings_of() -> dict[str, list[str]]:
+    """Settings of a small captioner of each kind."""
+    return {"soft": SMALL, "hard": HARD, "transformer": TRANSFORMER}
+
+
+@pytest.fixture(scope="session")
+def small() -> list[str]:
+    """Settings of a small Show, Attend and Tell."""
+    return SMALL
 
 
 @pytest.fixture
@@ -66,14 +82,14 @@ def train_captioner(tmp_path_factory):
 @pytest.fixture(scope="session")
 def captioner(train_captioner) -> Path:
     """Show, Attend and Tell that has learnt a little."""
-    return train_captioner("soft", [*SMALL, *steps(80), "schedule.rate=0.01"])
+    return train_captioner("soft", [*SMALL, *_steps(80), "schedule.rate=0.01"])
 
 
 @pytest.fixture(scope="session")
 def captioners(train_captioner, captioner) -> dict[str, Path]:
     """One of each kind, the others hardly trained."""
     others = {"hard": HARD, "transformer": TRANSFORMER}
-    runs = {kind: train_captioner(kind, [*its, *steps(8)]) for kind, its in others.items()}
+    runs = {kind: train_captioner(kind, [*its, *_steps(8)]) for kind, its in others.items()}
     return {"soft": captioner, **runs}
 
 
