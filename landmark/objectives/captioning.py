@@ -47,16 +47,16 @@ class CaptioningObjective(WritingObjective):
     def __init__(self, model: Captioner, config: CaptioningConfig) -> None:
         super().__init__(model, config)
         self.captioner, self.settings = model, config
-        self.is_hard = isinstance(model, ShowAttendTell) and model.config.attention == "hard"
+        self.attends = isinstance(model, ShowAttendTell) and model.config.score != "mean"
+        self.is_hard = self.attends and model.config.attention == "hard"
         self.baseline = torch.zeros(())
         """The mean log-probability of a caption, over the last batches."""
 
     @property
     def loss_includes(self) -> str:
         parts = [super().loss_includes] if super().loss_includes else []
-        if isinstance(self.captioner, ShowAttendTell):
-            parts += ["attention penalty"] * bool(self.settings.attention_penalty)
-            parts += ["REINFORCE"] * self.is_hard
+        parts += ["attention penalty"] * (self.attends and self.settings.attention_penalty > 0)
+        parts += ["REINFORCE"] * self.is_hard
         return ", ".join(parts)
 
     def turns(self, batch: WritingBatch, step: int) -> Iterator[Turn]:
@@ -71,10 +71,10 @@ class CaptioningObjective(WritingObjective):
             told.hidden, output.weight, batch.labels, smoothing, output.bias
         )
         total = loss.loss_sum
-        if model.config.score != "mean":
+        if self.attends:
             total = total + self.settings.attention_penalty * penalty(told.weights)
-            if self.is_hard:
-                total = total + self._choice_loss(told, batch)
+        if self.is_hard:
+            total = total + self._choice_loss(told, batch)
         metrics = {"nll": loss.nll_sum, "accuracy": loss.correct}
         yield Turn("model", total, batch.num_tokens, metrics)
 

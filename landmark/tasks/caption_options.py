@@ -20,7 +20,7 @@ class CaptionDataOptions:
     images: Path | None = None
     """Folder, .zip or .tar with the images; default: the folder of the captions."""
     strict: bool = False
-    """Stop at the first image that is missing or unreadable."""
+    """Stop at the first unreadable image."""
 
     @model_validator(mode="after")
     def _images_go_with_captions(self) -> "CaptionDataOptions":

@@ -18,7 +18,7 @@ from landmark.models.writer import Writer
 
 Size = Annotated[int, Field(ge=1)]
 Encoder = Annotated[
-    VisionConfig, Field(discriminator="architecture"), default_key("architecture", "resnet9")
+    VisionConfig, Field(discriminator="architecture"), default_key("architecture", "resnet-9")
 ]
 
 

@@ -9,7 +9,7 @@ CARD = Card(
     task=f"{_HERE}.run:TASK",
     panel="Images",
     recipes=(f"{_HERE}.recipes",),
-    data_options=f"{_HERE}.options:CaptionDataOptions",
+    data_options=f"{_HERE}.options:CaptioningDataOptions",
     open=f"{_HERE}.pipeline:open_pipeline",
     open_options=f"{_HERE}.options:CaptioningOpenOptions",
     evaluate=Verb(
@@ -21,7 +21,7 @@ CARD = Card(
         products=(
             Product(
                 "output",
-                "Write the captions to this file, one per line.",
+                "Write the outputs to this file, one per line.",
                 f"{_HERE}.evaluation:write_captions",
                 suffixes=("*",),
             ),

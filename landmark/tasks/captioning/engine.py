@@ -48,7 +48,7 @@ def image_requests(
     """A request for the caption of each fitted image."""
     config = model.config
     images = form.network_input(pixels, config.encoder.image_size)
-    limit = min(config.max_length, max_words + 1)
+    limit = min(config.max_length - 1, max_words + 1)  # <s> takes a position, too
     return [
         SourceRequest(limit, tuple(prefix), source=image, size=config.places) for image in images
     ]

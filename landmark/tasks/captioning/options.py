@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 
 from landmark.core import limits
 from landmark.core.configuration import settings
+from landmark.tasks.caption_options import CaptionDataOptions
 from landmark.tasks.card import PrecisionOptions
 from landmark.tasks.search_options import SearchOptions
 
@@ -14,36 +15,23 @@ TESTS = {"bootstrap": "paired bootstrap", "randomization": "approximate randomiz
 
 
 @settings
-class CaptionDataOptions:
-    """Your own images with captions to train on."""
+class CaptioningDataOptions(CaptionDataOptions):
+    """Your own images with captions to train on, and to test on."""
 
-    captions: tuple[Path, ...] = ()
-    """Captions to train on: lines of path, tab and text, Flickr's token file or COCO's JSON."""
-    images: Path | None = None
-    """The folder, .zip or .tar with the images; default: the folder of the captions."""
-    valid_captions: tuple[Path, ...] = ()
-    """Captions to validate on; default: hold out some of the training images."""
     test_captions: tuple[Path, ...] = ()
-    """Captions to test on."""
-    strict: bool = False
-    """Stop at the first unreadable image."""
+    """Captions to test on. Repeatable."""
 
     @model_validator(mode="after")
-    def _go_together(self) -> "CaptionDataOptions":
-        if (self.images or self.valid_captions or self.test_captions) and not self.captions:
-            raise ValueError("your own images need --captions")
+    def _tests_go_with_captions(self) -> "CaptioningDataOptions":
+        if self.test_captions and not self.captions:
+            raise ValueError("--test-captions needs --captions, those to train on")
         return self
 
     def overrides(self) -> dict[str, Any]:
-        found: dict[str, Any] = {"data.strict": True} if self.strict else {}
-        for name in ("captions", "valid_captions", "test_captions"):
-            if paths := getattr(self, name):
-                found[f"data.{name}"] = [str(path) for path in paths]
-        if self.captions:
-            found["data.corpus"] = "files"
-        if self.images:
-            found["data.images"] = str(self.images)
-        return found
+        given = super().overrides()
+        if self.test_captions:
+            given["data.test_captions"] = [*map(str, self.test_captions)]
+        return given
 
 
 @settings

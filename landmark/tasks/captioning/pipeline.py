@@ -13,6 +13,7 @@ from landmark.core.errors import UserError
 from landmark.core.runtime import Precision, choose_device, derive_seed
 from landmark.data.batch import WritingBatch
 from landmark.data.captions.pairs import collate_captions
+from landmark.data.captions.text import caption_words
 from landmark.data.images.decoding import Picture, Pixels, check_pictures, read_picture
 from landmark.data.images.form import FILE, ImageForm
 from landmark.data.translation.vocabulary import load_subwords
@@ -198,7 +199,8 @@ class CaptioningPipeline:
             part = given[start : start + TOGETHER]
             names = [_name(image, n) for n, image in enumerate(part, start + 1)]
             pixels = [self.read(image) for image in part]
-            found += self.describe(pixels, names, chosen, start + 1)
+            numbers = range(start + 1, start + 1 + len(part))
+            found += self.describe(pixels, names, chosen, numbers)
         return found
 
     def describe(
@@ -206,10 +208,10 @@ class CaptioningPipeline:
         pixels: Sequence[Pixels],
         names: Sequence[str],
         options: CaptionOptions,
-        first_number: int = 1,
+        numbers: Sequence[int],
     ) -> list[Caption]:
-        """The same of fitted images that have names."""
-        hypotheses = self.search(pixels, options, first_number)
+        """The same of fitted images that have names and numbers."""
+        hypotheses = self.search(pixels, options, numbers)
         for name, its in zip(names, hypotheses, strict=True):
             if not its:
                 raise UserError(
@@ -222,9 +224,9 @@ class CaptioningPipeline:
         ]
 
     def search(
-        self, pixels: Sequence[Pixels], options: CaptionOptions, first_number: int = 1
+        self, pixels: Sequence[Pixels], options: CaptionOptions, numbers: Sequence[int] = ()
     ) -> list[list[Hypothesis]]:
-        """The captions of fitted images as tokens, best first."""
+        """The captions of fitted images as tokens, best first; `numbers`: the images', to sample."""
         requests = self._requests(pixels, options)
         penalty, decoding = self.config.search.length_penalty, decoding_of(options)
         if options.length_penalty is not None:
@@ -233,7 +235,7 @@ class CaptioningPipeline:
             beam = beam_of(self.config.search.beam, options)
             return self.engine.search(requests, beam, penalty, decoding)
         seed = 1 if options.seed is None else options.seed
-        seeds = [derive_seed(seed, "draw", first_number + n) for n in range(len(requests))]
+        seeds = [derive_seed(seed, "draw", number) for number in numbers]
         return self.engine.sample(
             requests, seeds, options.n_best, sampling_config(options), penalty, decoding
         )
@@ -241,7 +243,7 @@ class CaptioningPipeline:
     def _requests(self, pixels: Sequence[Pixels], options: CaptionOptions) -> list[SourceRequest]:
         (prefix,) = self.tokenizer.encode([options.begin])
         if self.tokenizer.unknown in prefix:
-            word = options.begin.split()[prefix.index(self.tokenizer.unknown)]
+            word = caption_words(options.begin)[prefix.index(self.tokenizer.unknown)]
             raise UserError(f"--begin {options.begin!r}: {word!r} is not in the run's vocabulary")
         longest = max(self.config.search.max_words, options.min_length + 1)
         if len(prefix) >= min(longest, self.config.model.max_length - 1):

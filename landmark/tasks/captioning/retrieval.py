@@ -14,21 +14,26 @@ from landmark.tasks.captioning.encoding import encode_images
 from landmark.tasks.captioning.pipeline import CaptioningPipeline
 
 AMONG = 100
-"""Images that each caption is held against, its own among them."""
+"""Images that each caption is held against, its own among them; all, if there are fewer."""
 
 
 @dataclass(frozen=True)
 class Retrieval:
-    """Shares of images whose first caption ranks its own image so high."""
+    """Shares of images whose first caption ranks its own image so high.
+
+    Where images are equally likely, any order of them counts alike: a model that does not look at
+    images is as good as chance.
+    """
 
     images: int
+    among: int
     first: float
     in_five: float
     in_ten: float
 
     def lines(self) -> list[str]:
         return [
-            f"of {AMONG} images, a caption's own is the likeliest in {100 * self.first:.1f} %, "
+            f"of {self.among} images, a caption's own is the likeliest in {100 * self.first:.1f} %, "
             f"among the first 5 in {100 * self.in_five:.1f} %, among the first 10 in "
             f"{100 * self.in_ten:.1f} %"
         ]
@@ -38,12 +43,13 @@ class Retrieval:
 def rank_images(pipeline: CaptioningPipeline, split: CaptionedImages) -> Retrieval:
     """Hold the first caption of each image against groups of images drawn at random."""
     order = np.random.default_rng(derive_seed("retrieval")).permutation(len(split))
-    groups = np.array_split(order, max(1, len(split) // AMONG))
+    among = min(AMONG, len(split))
     model, side = pipeline.model, pipeline.side
     ends = (pipeline.tokenizer.begin, pipeline.tokenizer.end)
-    ranks: list[int] = []
-    for group in groups:
-        numbers = group.tolist()
+    ranked: list[tuple[int, int]] = []
+    for start in range(0, len(split), among):
+        end = min(start + among, len(split))
+        numbers = order[end - among : end].tolist()  # the last group takes some again to be full
         chosen = _Some(split, numbers)
         places = encode_images(model, chosen, pipeline.form, side, pipeline.device)[:, 0].float()
         rows = places.flatten(0, 1).to(pipeline.device)
@@ -51,17 +57,19 @@ def rank_images(pipeline: CaptioningPipeline, split: CaptionedImages) -> Retriev
         texts = [split.captions[number][0] for number in numbers]
         limit = pipeline.config.model.max_length - 1
         tokens = [ids[:limit] for ids in pipeline.tokenizer.encode(texts)]
-        for own, caption in enumerate(tokens):
+        for own in range(among - (end - start), among):
+            caption = tokens[own]
             batch = collate_captions(rows, packing, [caption] * len(numbers), *ends)
             batch = batch.to(pipeline.device)
             hidden = model(rows, batch.source_packing, batch.target, batch.target_packing)
             output = model.output
             losses = token_losses(hidden, output.weight, batch.labels, output.bias)
             totals = losses.view(len(numbers), -1).sum(1)
-            ranks.append(int((totals < totals[own]).sum()))
-    found = np.array(ranks)
-    shares = [float((found < most).mean()) for most in (1, 5, 10)]
-    return Retrieval(len(found), *shares)
+            better, alike = totals < totals[own], totals == totals[own]
+            ranked.append((int(better.sum()), int(alike.sum())))
+    above, level = np.array(ranked).T
+    shares = [float(((most - above) / level).clip(0, 1).mean()) for most in (1, 5, 10)]
+    return Retrieval(len(ranked), among, *shares)
 
 
 class _Some:

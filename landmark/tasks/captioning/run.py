@@ -101,6 +101,12 @@ def prepare(
             "model.fine_tune=false: a frozen encoder must have learnt something: begin from a run "
             "(--init-from RUN, as one of words-flickr8k), or set model.fine_tune=true"
         )
+    only_flip = AugmentConfig(flip=config.augment.flip)
+    if not config.model.fine_tune and config.augment != only_flip:
+        raise UserError(
+            "augment: the maps of a frozen encoder are computed once, of each image and its "
+            "mirror image: keep only augment.flip, or set model.fine_tune=true"
+        )
     with torch.device("meta"):
         build_captioner(dataclasses.replace(config.model, vocab_size=4))
     form = prepare_captions(config.data, folder, report)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from landmark.data.captions.corpus import CaptionDataConfig, scene_of
 from landmark.data.captions.grammar import is_true, noun_object
+from landmark.data.images.form import center_crop
 from landmark.tasks.captioning.pipeline import CaptionWord
 
 
@@ -41,7 +42,10 @@ def judge_scenes(
     config: CaptionDataConfig,
     side: int,
 ) -> SceneTruth:
-    """Judge a caption of each scene of a split; `side`: pixels of what the network reads."""
+    """Judge a caption of each scene of a split.
+
+    `side`: pixels of what the network reads, the middle of an image.
+    """
     found: list[tuple[float, float, float]] = []
     count = 0
     for number, words in enumerate(captions):
@@ -50,9 +54,10 @@ def judge_scenes(
             continue
         count += 1
         for place, word in enumerate(words):
-            mask = noun_object(text, place, scene, side)
+            mask = noun_object(text, place, scene, config.size)
             if mask is not None:
-                found.append(_look(word.attention, overlaps(mask, word.attention.shape)))
+                seen = center_crop(mask[..., None].astype(np.uint8), side)[..., 0] > 0
+                found.append(_look(word.attention, overlaps(seen, word.attention.shape)))
     peaks, inside, chance = np.array(found).reshape(-1, 3).mean(0) if found else (0.0, 0.0, 0.0)
     share = count / len(captions) if captions else 0.0
     return SceneTruth(share, len(found), float(peaks), float(inside), float(chance))

@@ -42,7 +42,8 @@ def caption(
         names = [str(block[n].value) for n in good]
         found: Iterator[Caption] = iter(())
         if good:
-            found = iter(pipeline.describe(pixels, names, options, block[0].number))
+            numbers = [block[n].number for n in good]
+            found = iter(pipeline.describe(pixels, names, options, numbers))
         for item, one in zip(block, read, strict=True):
             yield Failure(item, str(one)) if isinstance(one, UserError) else next(found)
 

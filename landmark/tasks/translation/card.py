@@ -28,7 +28,7 @@ CARD = Card(
         products=(
             Product(
                 "output",
-                "Write the translations to this file, one sentence per line.",
+                "Write the outputs to this file, one per line.",
                 f"{_HERE}.report:write_translations",
                 suffixes=("*",),
             ),

@@ -195,7 +195,7 @@ class EvaluateOptions:
     beam: Annotated[int, Field(ge=1, le=limits.BEAM)] | None = None
     """Beam size; 1 is greedy search. Default: the recipe's."""
     length_penalty: Annotated[float, Field(ge=0)] | None = None
-    """Exponent of the length penalty: 0 prefers short translations. Default: the recipe's."""
+    """Exponent of the length penalty: 0 prefers short outputs. Default: the recipe's."""
     to: str | None = None
     """Target language, for a multilingual model."""
     no_repeat_ngram: Annotated[int, Field(ge=1, le=limits.NGRAM)] | None = None
@@ -205,9 +205,7 @@ class EvaluateOptions:
     batch_size: Annotated[int, Field(ge=1, le=limits.TOKENS)] = SEARCH_TOKENS
     """Batch size in source tokens times the beam size. Smaller batches need less memory."""
     against: tuple[Path, ...] = ()
-    """Compare with another run, or a file of translations, by a paired significance test.
-    Repeatable.
-    """
+    """Compare with another run, or a file of outputs, by a paired significance test. Repeatable."""
     test: str | None = None
     """With --against: paired bootstrap (the default) or approximate randomization."""
     comet: str | None = None
