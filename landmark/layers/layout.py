@@ -56,7 +56,7 @@ class PackedLinear(nn.Linear):
     """The same linear layer with a copy of its matrix in oneDNN's blocks, for inference on a CPU.
 
     The copy is made at the first product of several rows, and again when the matrix has changed.
-    One row, gradients, lower precision and traces go by the matrix itself.
+    One row, gradients, lower precision and ONNX exports go by the matrix itself.
     """
 
     def __init__(self, linear: nn.Linear) -> None:
@@ -89,7 +89,7 @@ def _can_pack(x: Tensor, weight: Tensor) -> bool:
         and x.dtype == weight.dtype == torch.float32
         and not weight.is_inference()  # whose changes are not counted
         and not torch.is_autocast_enabled("cpu")
-        and not torch._C._get_tracing_state()
+        and not torch.onnx.is_in_onnx_export()
     )
 
 
