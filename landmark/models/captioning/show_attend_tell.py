@@ -188,9 +188,9 @@ class ShowAttendTell(Captioner):
             drawn = torch.multinomial(weights.detach(), 1)
         else:
             drawn = weights.argmax(1, keepdim=True)
-        images, rows = len(state.memory.values), len(weights)
-        image = torch.arange(rows, device=weights.device) // (rows // images)
-        found = state.memory.values[image, 0, drawn[:, 0]]
+        places = state.memory.values[:, 0]  # (B, S, F)
+        chosen = drawn.reshape(places.shape[0], -1, 1).expand(-1, -1, places.shape[2])  # (B, K, F)
+        found = places.gather(1, chosen).flatten(0, 1)  # (R, F)
         return found, weights.gather(1, drawn)[:, 0].clamp(min=1e-20).log()
 
     def _advance(self, embedded: Tensor, context: Tensor, state: CaptionState) -> Tensor:

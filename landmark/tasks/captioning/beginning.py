@@ -24,8 +24,9 @@ _VIEW = ("image_size",)
 
 def adopt(config: "CaptioningRun", origin: Origin) -> "CaptioningRun":
     """A configuration with the network of a captioner, or with another task's as its encoder."""
-    theirs = origin.config.model
-    data = config.data
+    theirs, form = origin.config.model, ImageForm.load(origin.run.folder / FILE)
+    if "data.size" not in origin.named and isinstance(form.size, int):
+        config = dataclasses.replace(config, data=dataclasses.replace(config.data, size=form.size))
     if origin.config.task == "captioning":
         if theirs.architecture != config.model.architecture:
             raise UserError(
@@ -44,13 +45,10 @@ def adopt(config: "CaptioningRun", origin: Origin) -> "CaptioningRun":
             )
         changed[setting] = getattr(config.model.encoder, setting)
     encoder = dataclasses.replace(theirs, **changed)
-    form = ImageForm.load(origin.run.folder / FILE)
     if form.channels != 3:
         raise UserError(f"{origin.run.folder}: reads grey images: captions need coloured ones")
-    if "data.size" not in origin.named and isinstance(form.size, int):
-        data = dataclasses.replace(data, size=form.size)
     model = dataclasses.replace(config.model, encoder=encoder, feature_size=None, places=None)
-    return dataclasses.replace(config, model=model, data=data)
+    return dataclasses.replace(config, model=model)
 
 
 def save_beginning(origin: Origin, folder: Path) -> None:

@@ -270,9 +270,11 @@ def _open_others(
     """What the run is compared with: other runs, or files with a caption of each image."""
     found: dict[str, CaptioningPipeline | Iterator[str]] = {}
     opened = OpenOptions(device=str(pipeline.device))
+    given = {Path(pipeline.name).resolve()}
     for path in options.against:
-        if str(path) == pipeline.name or str(path) in found:
+        if path.resolve() in given:
             raise UserError(f"--against {path}: is given twice")
+        given.add(path.resolve())
         if path.is_dir():
             run = Run.open(path)
             config: Any = load_config(run)

@@ -226,7 +226,10 @@ class CaptioningPipeline:
     def search(
         self, pixels: Sequence[Pixels], options: CaptionOptions, numbers: Sequence[int] = ()
     ) -> list[list[Hypothesis]]:
-        """The captions of fitted images as tokens, best first; `numbers`: the images', to sample."""
+        """The captions of fitted images as tokens, best first.
+
+        `numbers`: those of the images, which draws depend on.
+        """
         requests = self._requests(pixels, options)
         penalty, decoding = self.config.search.length_penalty, decoding_of(options)
         if options.length_penalty is not None:

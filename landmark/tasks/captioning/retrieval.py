@@ -32,10 +32,10 @@ class Retrieval:
     in_ten: float
 
     def lines(self) -> list[str]:
+        first, five, ten = (f"{100 * its:.1f} %" for its in (self.first, self.in_five, self.in_ten))
         return [
-            f"of {self.among} images, a caption's own is the likeliest in {100 * self.first:.1f} %, "
-            f"among the first 5 in {100 * self.in_five:.1f} %, among the first 10 in "
-            f"{100 * self.in_ten:.1f} %"
+            f"of {self.among} images, a caption's own is the likeliest in {first}, among the "
+            f"first 5 in {five}, among the first 10 in {ten}"
         ]
 
 

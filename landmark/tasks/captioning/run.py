@@ -188,6 +188,7 @@ TASK = Task(
     prepared=(FILE, TOKENIZER, "data", INITIAL),
     assets=(FILE, TOKENIZER),
     resolved=(
+        "data.size",
         "model.vocab_size",
         "model.feature_size",
         "model.places",
