@@ -16,7 +16,8 @@ from landmark.tasks.captioning.encoding import encode_images
 
 SIDE, COUNT = 16, 30
 FORM = ImageForm(("unlabelled",), 3, SIDE, mean=(0.5, 0.4, 0.3), std=(0.2, 0.3, 0.4))
-WORDS = "red blue green dog cat runs sits jumps on grass snow sand with a ball".split()
+SENTENCE = "red blue green dog cat runs sits jumps on grass snow sand with a ball"
+WORDS = SENTENCE.split()
 
 
 class Drawn:
