@@ -142,7 +142,7 @@ for _name, _paper, _year, _what, _variants in (
         "googlenet",
         "Szegedy et al., Going Deeper with Convolutions, arXiv 1409.4842",
         2014,
-        "parallel convolutions of several sizes (Inception)",
+        "convolutions of several sizes (Inception)",
         googlenet.VARIANTS,
     ),
     (
