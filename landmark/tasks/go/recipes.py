@@ -116,6 +116,8 @@ def alphago_value() -> GoRun:
     "go-reinforce",
     system="alphago",
     summary="stage 2 of the paper: the policy plays against its earlier selves (--init-from RUN)",
+    minutes=18.8,
+    reaches="72.5 % won against its beginning, moves drawn",
 )
 def go_reinforce() -> GoRun:
     return GoRun(
@@ -130,6 +132,8 @@ def go_reinforce() -> GoRun:
     "go-self-play",
     system="alphago",
     summary="expert iteration: the network learns from its own search (--init-from RUN)",
+    minutes=48.0,
+    reaches="98.0 % won against GNU Go level 10, 1 s a move",
 )
 def go_self_play() -> GoRun:
     return GoRun(
