@@ -56,7 +56,7 @@ class CaptionerEncoderGraph(nn.Module):
         for layer in model.before_state:
             mean = torch.relu(layer(mean))
         for layer in model.prepare:
-            prepared = layer(prepared)
+            prepared = layer(prepared).tanh()
         keys = model.cross_attention.scorer.prepare(prepared)  # (B, S, K)
         first = [layer(mean).tanh()[None] for layer in (model.first_hidden, model.first_cell)]
         return keys[None, :, None], places[None, :, None], *first

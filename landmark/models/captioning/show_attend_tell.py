@@ -6,7 +6,8 @@ says how much of what it found counts; the word depends on the state, on what wa
 word before (deep output). The first state is made of the mean of all places.
 Without attention (`score: mean`) it is Show and Tell's way to condition on an image (Vinyals et
 al. 2015, arXiv 1411.4555), the image being given at every step. The paper's code begins a sentence
-with a zero vector, here it is the embedding of <s>.
+with a zero vector, here it is the embedding of <s>; of several attention layers, tanh comes after
+all but the one that belongs to the score (in the code, versions differ).
 """
 
 import dataclasses
@@ -41,7 +42,7 @@ class ShowAttendTellConfig(CaptionerConfig):
     attention_size: Size | None = None
     """Inner dimension of additive attention; null: that of a place."""
     attention_layers: Annotated[int, Field(ge=1, le=8)] = 1
-    """Layers that prepare places for the score; the last of them belongs to the score."""
+    """Layers that prepare places for the score, with tanh between them; the last belongs to it."""
     initial_layers: Annotated[int, Field(ge=1, le=8)] = 1
     """Layers between the mean of the places and the first state."""
     gate: bool = True
@@ -158,7 +159,7 @@ class ShowAttendTell(Captioner):
         hidden, cell = (part.repeat_interleave(rows_per_sentence, 0) for part in first)
         prepared = places
         for layer in self.prepare:
-            prepared = layer(prepared)
+            prepared = layer(prepared).tanh()
         memory = self.cross_attention.remember(prepared, packing, values=places)
         return CaptionState(memory, hidden, cell)
 

@@ -82,7 +82,7 @@ class Paper:
         scores = []
         for place in self.a:
             for layer in model.prepare:
-                place = layer.weight @ place + layer.bias
+                place = (layer.weight @ place + layer.bias).tanh()
             inner = scorer.from_key.weight @ place + scorer.from_key.bias
             inner = inner + scorer.from_query.weight @ self.h
             scores.append(scorer.vector[0] @ inner.tanh() + model.cross_attention.score_bias[0])
