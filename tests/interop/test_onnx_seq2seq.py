@@ -6,7 +6,7 @@ from landmark.core.errors import UserError
 from landmark.data.translation.pairs import pack_sources
 from landmark.interop.onnx_seq2seq import save_seq2seq_onnx
 from landmark.models.recurrent.seq2seq import Seq2seq, Seq2seqConfig
-from landmark.tasks.translation.exported import OnnxTranslator
+from landmark.tasks.onnx_writer import OnnxWriter
 
 pytest.importorskip("onnxruntime")
 SOURCES = [[5, 6, 7], [10], [11, 12, 13, 14, 15]]
@@ -44,7 +44,7 @@ def model(**changes: object) -> Seq2seq:
 def test_onnx_runtime_computes_what_the_model_does(tmp_path, changes, beams) -> None:
     ours = model(**changes)
     save_seq2seq_onnx(ours, tmp_path)
-    graphs = OnnxTranslator(tmp_path, 1, VOCABULARY)
+    graphs = OnnxWriter(tmp_path, 1, VOCABULARY)
     packed, packing = pack_sources(SOURCES, END)
     states = [speaker.start(packed, packing, beams, 10) for speaker in (ours, graphs)]
     random = np.random.default_rng(0)

@@ -74,7 +74,7 @@ def train_captioner(tmp_path_factory):
         with pytest.MonkeyPatch.context() as patch:
             for split, count in COUNTS.items():
                 patch.setitem(scene_source.COUNTS, split, count)
-            return train("sat-scenes", folder / name, settings, **options).folder
+            return train("caption-scenes", folder / name, settings, **options).folder
 
     return call
 

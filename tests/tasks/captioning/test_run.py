@@ -112,9 +112,9 @@ def test_a_resumed_run_is_the_unbroken_one_bit_for_bit(
         settings += [f"init_from={tagger.folder}", "model.fine_tune=false", "model.attention=hard"]
     else:
         settings += ["objective.scheduled_sampling=0.3"]
-    whole = train("sat-scenes", tmp_path / "whole", settings)
-    broken = train("sat-scenes", tmp_path / "broken", settings)
-    train("sat-scenes", tmp_path / "broken", settings, resume="2")
+    whole = train("caption-scenes", tmp_path / "whole", settings)
+    broken = train("caption-scenes", tmp_path / "broken", settings)
+    train("caption-scenes", tmp_path / "broken", settings, resume="2")
     files = sorted(p.name for p in whole.checkpoint_folder(4).glob("*.safetensors"))
     assert files
     for name in files:
@@ -140,7 +140,7 @@ def test_a_resumed_run_is_the_unbroken_one_bit_for_bit(
 
 def test_a_frozen_encoder_is_the_other_runs_and_stays_so(tmp_path, few, decoder, steps, tagger):
     settings = [*decoder, *steps(3), f"init_from={tagger.folder}", "model.fine_tune=false"]
-    run = train("sat-scenes", tmp_path / "run", settings)
+    run = train("caption-scenes", tmp_path / "run", settings)
     config, theirs = load_config(run), load_config(tagger)
     head = build_network(theirs.model).head
     known = {n: t for n, t in weights(tagger).items() if not n.startswith(f"{head}.")}
@@ -170,7 +170,7 @@ def test_a_frozen_encoders_batches_hold_places_and_a_fine_tuned_ones_images(
     shapes = {}
     for fine_tune in ("true", "false"):
         named = [*settings, f"model.fine_tune={fine_tune}"]
-        run = train("sat-scenes", tmp_path / fine_tune, named)
+        run = train("caption-scenes", tmp_path / fine_tune, named)
         parts = assemble(load_config(run), run.folder, CPU)
         shapes[fine_tune] = parts.source.samples.collate(0, [0, 1]).source.shape
         assert (parts.source.samples.places is None) == (fine_tune == "true")
@@ -190,7 +190,7 @@ def test_a_fine_tuned_encoder_begins_from_the_other_run_at_its_own_rate(
     known, moved = weights(classifier), {}
     for rate in (1.0, 0.25):
         settings = [*base, f"encoder_rate={rate}", "trainer.clip_norm=null"]
-        run = train("sat-scenes", tmp_path / str(rate), settings)
+        run = train("caption-scenes", tmp_path / str(rate), settings)
         begun = part(load_tensors(run.folder / "initial", MODEL), ENCODER)
         assert all(torch.equal(begun[name], known[name]) for name in begun)
         its = part(weights(run, 1), ENCODER)
@@ -202,7 +202,7 @@ def test_a_fine_tuned_encoder_begins_from_the_other_run_at_its_own_rate(
 
 def test_a_captioner_goes_on_from_a_captioner(tmp_path, few, captioner, steps, decoder):
     settings = [*decoder, *steps(1), f"init_from={captioner}", "schedule.rate=1e-12"]
-    run = train("sat-scenes", tmp_path / "run", settings)
+    run = train("caption-scenes", tmp_path / "run", settings)
     ours, theirs = load_config(run), load_config(Run(captioner))
     assert ours.model.encoder == theirs.model.encoder
     assert ours.data.size == theirs.data.size == 32
@@ -212,26 +212,26 @@ def test_a_captioner_goes_on_from_a_captioner(tmp_path, few, captioner, steps, d
     assert words[0] == words[1]
     with pytest.raises(UserError, match="is a model of architecture 'show-attend-tell'"):
         train(
-            "sat-scenes", tmp_path / "other",
+            "caption-scenes", tmp_path / "other",
             [*FEW, "model={architecture: caption-transformer}", f"init_from={captioner}"],
         )  # fmt: skip
 
 
 def test_a_frozen_encoder_needs_a_run_to_begin_from(mistake, tmp_path, small):
     settings = [*small, "model.fine_tune=false"]
-    line = mistake("train", "sat-scenes", "--run", tmp_path / "run", *settings)
+    line = mistake("train", "caption-scenes", "--run", tmp_path / "run", *settings)
     assert "a frozen encoder must have learnt something" in line
     assert not (tmp_path / "run" / "recipe.yaml").exists()
 
 
 def test_a_grey_encoder_is_refused(tmp_path, digits_run, decoder):
     with pytest.raises(UserError, match="reads grey images: captions need coloured ones"):
-        train("sat-scenes", tmp_path / "run", [*decoder, f"init_from={digits_run}"])
+        train("caption-scenes", tmp_path / "run", [*decoder, f"init_from={digits_run}"])
 
 
 def test_a_run_of_text_is_no_encoder(tmp_path, tiny_run, decoder):
     with pytest.raises(UserError, match="begin from one of captioning or image-tagging"):
-        train("sat-scenes", tmp_path / "run", [*decoder, f"init_from={tiny_run}"])
+        train("caption-scenes", tmp_path / "run", [*decoder, f"init_from={tiny_run}"])
 
 
 @pytest.mark.parametrize(
@@ -245,7 +245,9 @@ def test_settings_that_do_not_go_with_another_runs_encoder_are_named(
     tmp_path, decoder, tagger, settings, message
 ):
     with pytest.raises(UserError, match=message):
-        train("sat-scenes", tmp_path / "run", [*decoder, f"init_from={tagger.folder}", *settings])
+        train(
+            "caption-scenes", tmp_path / "run", [*decoder, f"init_from={tagger.folder}", *settings]
+        )
 
 
 @pytest.mark.parametrize(
@@ -262,7 +264,7 @@ def test_settings_that_do_not_go_with_another_runs_encoder_are_named(
 )
 def test_a_wrong_setting_is_named(tmp_path, few, small, settings, message):
     with pytest.raises(UserError, match=message):
-        train("sat-scenes", tmp_path / "run", [*small, *settings])
+        train("caption-scenes", tmp_path / "run", [*small, *settings])
     assert not (tmp_path / "run" / "recipe.yaml").exists()
 
 
@@ -271,7 +273,7 @@ def test_a_network_that_does_not_fit_is_refused_before_images_are_read(
 ):
     monkeypatch.setattr(run_module, "prepare_captions", lambda *given: pytest.fail("read"))
     with pytest.raises(UserError, match="images of 2x2 pixels are too small for ResNet9"):
-        train("sat-scenes", tmp_path / "run", [*small, "model.encoder.image_size=2"])
+        train("caption-scenes", tmp_path / "run", [*small, "model.encoder.image_size=2"])
 
 
 def test_ones_own_captions_are_learnt_and_tested_on(command, tmp_path, pictures, small, steps):
@@ -283,7 +285,7 @@ def test_ones_own_captions_are_learnt_and_tested_on(command, tmp_path, pictures,
         options += [f"--{split}-captions", tmp_path / f"{split}.tsv"]
     settings = [setting for setting in small if "data.scenes" not in setting]
     settings += [*steps(2), "batches.size=2"]
-    answer = command("train", "sat-scenes", "--run", tmp_path / "run", *options, *settings)
+    answer = command("train", "caption-scenes", "--run", tmp_path / "run", *options, *settings)
     assert answer.code == 0, answer.err
     evaluated = command("evaluate", tmp_path / "run", "--json", "--bootstrap", 0)
     record = json.loads(evaluated.lines[0])
@@ -293,5 +295,5 @@ def test_ones_own_captions_are_learnt_and_tested_on(command, tmp_path, pictures,
 
 
 def test_test_captions_need_captions(mistake, tmp_path):
-    line = mistake("train", "sat-scenes", "--run", tmp_path / "run", "--test-captions", "a.tsv")
+    line = mistake("train", "caption-scenes", "--run", tmp_path / "run", "--test-captions", "a.tsv")
     assert "--test-captions needs --captions" in line
