@@ -136,7 +136,7 @@ def caption_splits(config: CaptionDataConfig, report: Report) -> dict[str, Capti
 def _given(config: CaptionDataConfig) -> tuple[dict[str, list[Path]], Path]:
     """The caption files of each split, and where the images are."""
     if not config.captions:
-        raise UserError("there are no captions to train on: give data.captions=FILE")
+        raise UserError("there are no captions to train on: give --captions FILE (data.captions)")
     named = {
         "train": config.captions,
         "valid": config.valid_captions,

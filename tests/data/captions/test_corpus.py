@@ -162,7 +162,7 @@ def test_a_single_picture_is_not_enough(tmp_path):
 
 
 def test_captions_must_be_given_for_files_and_for_nothing_else(tmp_path):
-    with pytest.raises(UserError, match=r"give data\.captions=FILE"):
+    with pytest.raises(UserError, match=r"give --captions FILE"):
         prepare_captions(CaptionDataConfig(corpus="files"), tmp_path, lambda record: None)
     with pytest.raises(ValidationError, match=r"set data\.corpus=files"):
         CaptionDataConfig(captions=("a.tsv",))
