@@ -19,7 +19,7 @@ from landmark.core.turn import Turn
 from landmark.data.batch import WritingBatch
 from landmark.layers.projection import projected_cross_entropy, token_losses
 from landmark.models.captioning.captioner import Captioner
-from landmark.models.captioning.show_attend_tell import ShowAttendTell, Told
+from landmark.models.captioning.show_attend_tell import DecoderOutput, ShowAttendTell
 from landmark.objectives.writing import WritingConfig, WritingObjective
 
 _DECAY = 0.9
@@ -65,31 +65,33 @@ class CaptioningObjective(WritingObjective):
             yield from super().turns(batch, step)
             return
         batch = self.with_own_words(batch, step)
-        told = model.tell(batch.source, batch.source_packing, batch.target, batch.target_packing)
-        output, smoothing = model.output, self.settings.label_smoothing
+        output = model.decode(
+            batch.source, batch.source_packing, batch.target, batch.target_packing
+        )
+        last, smoothing = model.output, self.settings.label_smoothing
         loss = projected_cross_entropy(
-            told.hidden, output.weight, batch.labels, smoothing, output.bias
+            output.hidden, last.weight, batch.labels, smoothing, last.bias
         )
         total = loss.loss_sum
         if self.attends:
-            total = total + self.settings.attention_penalty * penalty(told.weights)
+            total = total + self.settings.attention_penalty * penalty(output.weights)
         if self.is_hard:
-            total = total + self._choice_loss(told, batch)
+            total = total + self._choice_loss(output, batch)
         metrics = {"nll": loss.nll_sum, "accuracy": loss.correct}
         yield Turn("model", total, batch.num_tokens, metrics)
 
-    def _choice_loss(self, told: Told, batch: WritingBatch) -> Tensor:
+    def _choice_loss(self, output: DecoderOutput, batch: WritingBatch) -> Tensor:
         """Of hard attention's draws, summed over captions."""
-        output = self.captioner.output
+        last = self.captioner.output
         with torch.no_grad():
-            words = token_losses(told.hidden, output.weight, batch.labels, output.bias)
+            words = token_losses(output.hidden, last.weight, batch.labels, last.bias)
             reward = -batch.target_packing.unpack(words[:, None]).sum((1, 2))  # (B,)
         self.baseline = self.baseline.to(reward.device)
         gain = reward - self.baseline
         self.baseline = torch.lerp(reward.mean(), self.baseline, _DECAY)
         weights = self.settings
-        chosen = weights.reinforce_weight * (gain * told.chances).sum()
-        return -(chosen + weights.entropy_weight * told.entropy.sum())
+        chosen = weights.reinforce_weight * (gain * output.log_probabilities).sum()
+        return -(chosen + weights.entropy_weight * output.entropy.sum())
 
     def state_dict(self) -> dict[str, Tensor]:
         return {"baseline": self.baseline.cpu()} if self.is_hard else {}

@@ -8,6 +8,8 @@ from landmark.core import limits
 from landmark.core.configuration import settings
 
 SEARCH_TOKENS = 16_000
+TESTS = {"bootstrap": "paired bootstrap", "randomization": "approximate randomization"}
+"""Of the difference between two systems on the same inputs."""
 
 
 @settings

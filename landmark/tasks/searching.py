@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from landmark.core.errors import UserError
-from landmark.core.runtime import Precision, autocast
+from landmark.core.runtime import Precision, autocast, derive_seed
 from landmark.data.ordering import cut_by_budget
 from landmark.data.translation.pairs import pack_sources
 from landmark.decoding.blocking import Blocking
@@ -47,6 +47,16 @@ class SourceRequest(Request):
     """The tokens of a sentence, without </s>, or an image (C, H, W)."""
     size: int | None = None
     """Rows that the network reads of it; None: as many as it has, and one more for </s>."""
+
+
+class UsualSearch(Protocol):
+    """A recipe's settings of searches."""
+
+    @property
+    def beam(self) -> int: ...
+
+    @property
+    def length_penalty(self) -> float: ...
 
 
 class Engine(Protocol):
@@ -187,6 +197,28 @@ def batches_of(
     order = chosen[np.argsort(lengths[chosen], kind="stable")]
     for batch in cut_by_budget(order, lengths, budget):
         yield batch.tolist()
+
+
+def search_or_sample(
+    engine: Engine,
+    requests: Sequence[SourceRequest],
+    numbers: Sequence[tuple[int, ...]],
+    usual: UsualSearch,
+    options: SearchOptions,
+) -> list[list[Hypothesis]]:
+    """What the options ask for, best first; where they say nothing, as the recipe has it.
+
+    numbers: of the inputs, which draws depend on.
+    """
+    penalty, decoding = usual.length_penalty, decoding_of(options)
+    if options.length_penalty is not None:
+        penalty = options.length_penalty
+    if not options.sample:
+        return engine.search(requests, beam_of(usual.beam, options), penalty, decoding)
+    seed = 1 if options.seed is None else options.seed
+    seeds = [derive_seed(seed, "draw", *number) for number in numbers]
+    sampling = sampling_config(options)
+    return engine.sample(requests, seeds, options.n_best, sampling, penalty, decoding)
 
 
 def beam_of(usual: int, options: SearchOptions) -> int:

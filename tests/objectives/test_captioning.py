@@ -72,7 +72,7 @@ def test_the_penalty_by_hand() -> None:
 def test_the_loss_is_cross_entropy_and_the_penalty(weight: float, smoothing: float) -> None:
     model, given = show_attend_tell(), batch()
     with torch.no_grad():
-        told = model.tell(*given_to(given))
+        told = model.decode(*given_to(given))
     extra = 0.0
     for caption, weights in zip(CAPTIONS, told.weights, strict=True):
         for place in range(PLACES):
@@ -165,7 +165,7 @@ def test_the_hard_loss_is_minus_equation_11(monkeypatch) -> None:
     draws = [0, 1, 2, 1, 0, 2, 1]
     drawing(monkeypatch, draws)
     with torch.no_grad():
-        told = model.tell(*given_to(given))
+        told = model.decode(*given_to(given))
     drawing(monkeypatch, draws)
     with torch.no_grad():
         words = F.cross_entropy(model.logits(told.hidden), given.labels, reduction="none")

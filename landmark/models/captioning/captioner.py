@@ -17,6 +17,8 @@ from landmark.models.vision import VisionConfig, build_network, lay_out
 from landmark.models.writer import Writer
 
 Size = Annotated[int, Field(ge=1)]
+ENCODER = "encoder_network."
+"""How names of the encoder's weights begin."""
 Encoder = Annotated[
     VisionConfig, Field(discriminator="architecture"), default_key("architecture", "resnet-9")
 ]
@@ -28,7 +30,7 @@ class CaptionerConfig:
 
     vocab_size: Annotated[int, Field(ge=4, le=limits.VOCABULARY)] | None = None
     """Vocabulary size; null: the tokenizer's."""
-    encoder: Encoder | None = ResNet9Config(image_size=88)
+    encoder: Encoder | None = ResNet9Config(image_size=96)
     """Image network whose last spatial map is read, with the settings that it has for
     classification; null: the places are given, `feature_size` numbers each.
     """

@@ -72,12 +72,12 @@ class CaptionState:
         return CaptionState(self.memory.first(count), self.hidden[:count], self.cell[:count])
 
 
-class Told(NamedTuple):
+class DecoderOutput(NamedTuple):
     """The hidden states of a target's next tokens, and where the network looked for each."""
 
     hidden: Tensor  # (N, E)
     weights: Tensor  # (B, T, heads, S) zeros after a caption's end
-    chances: Tensor
+    log_probabilities: Tensor
     """Log-probability of the places drawn for each caption; 0 with soft attention. (B,)"""
     entropy: Tensor
     """Of each caption's distributions over places, summed over its steps. (B,)"""
@@ -116,34 +116,34 @@ class ShowAttendTell(Captioner):
     def forward(
         self, source: Tensor, source_packing: Packing, target: Tensor, target_packing: Packing
     ) -> Tensor:
-        told = self.tell(source, source_packing, target, target_packing)
+        output = self.decode(source, source_packing, target, target_packing)
         if self.cross_attention.observer is not None:
-            self.cross_attention.observer(told.weights.detach().transpose(1, 2))
-        return told.hidden
+            self.cross_attention.observer(output.weights.detach().transpose(1, 2))
+        return output.hidden
 
-    def tell(
+    def decode(
         self, source: Tensor, source_packing: Packing, target: Tensor, packing: Packing
-    ) -> Told:
+    ) -> DecoderOutput:
         """Step after step, the longest captions first, so that those at their end drop out."""
         state = self.start(source, source_packing, 1, packing.max_length)
         state.select_rows(packing.longest_first)
         state.select_sentences(packing.longest_first)
         embedded = self.dropout(self.target_embedding(target))
-        written, looks, chances, entropies = [], [], [], []
+        written, looks, log_probabilities, entropies = [], [], [], []
         for step in packing.to_time_major(embedded).split(packing.batch_sizes.tolist()):
             if len(step) < len(state.hidden):
                 state = state.first(len(step))
             weights, context, chance = self._look(state)
             written.append(self._advance(step, context, state))
             looks.append(weights)
-            chances.append(chance)
+            log_probabilities.append(chance)
             entropies.append(-(weights.clamp(min=1e-20).log() * weights).sum((1, 2)))
         ranks = packing.ranks
         seen = nn.utils.rnn.pad_sequence(looks)[ranks]  # (B, T, heads, S)
-        return Told(
+        return DecoderOutput(
             packing.from_time_major(torch.cat(written)),
             seen,
-            nn.utils.rnn.pad_sequence(chances).sum(1)[ranks],
+            nn.utils.rnn.pad_sequence(log_probabilities).sum(1)[ranks],
             nn.utils.rnn.pad_sequence(entropies).sum(1)[ranks],
         )
 
@@ -200,8 +200,8 @@ class ShowAttendTell(Captioner):
         state.hidden, state.cell = self.cell(given, (state.hidden, state.cell))
         # Deep output: L_o tanh(E y + L_h h + L_z z).
         deep = self.from_hidden(self.dropout(state.hidden)) + self.from_context(context) + embedded
-        told: Tensor = self.dropout(deep.tanh())
-        return told
+        output: Tensor = self.dropout(deep.tanh())
+        return output
 
 
 def _layers(size: int, count: int) -> nn.ModuleList:

@@ -10,14 +10,13 @@ from landmark.core.errors import UserError
 from landmark.data.images.form import FILE, ImageForm
 from landmark.engine.checkpoint import load_module, load_tensors
 from landmark.engine.session import MODEL
-from landmark.models.captioning.captioner import Captioner
+from landmark.models.captioning.captioner import ENCODER, Captioner
 from landmark.models.vision import build_network
 from landmark.tasks.fine_tuning import INITIAL, Origin
 
 if TYPE_CHECKING:
     from landmark.tasks.captioning.run import CaptioningRun
 
-_ENCODER = "encoder_network."
 _VIEW = ("image_size",)
 """Settings of an encoder that the user may change: how large an image it reads."""
 
@@ -59,7 +58,7 @@ def save_beginning(origin: Origin, folder: Path) -> None:
     with torch.device("meta"):
         head = build_network(origin.config.model).head
     weights = {
-        f"{_ENCODER}{name}": tensor
+        f"{ENCODER}{name}": tensor
         for name, tensor in origin.weights().items()
         if not name.startswith(f"{head}.")
     }
@@ -69,9 +68,9 @@ def save_beginning(origin: Origin, folder: Path) -> None:
 def load_beginning(model: Captioner, folder: Path) -> None:
     """Take up the weights that a run folder says to begin with; a new decoder stays fresh."""
     weights, where = load_tensors(folder / INITIAL, MODEL), folder / INITIAL
-    if all(name.startswith(_ENCODER) for name in weights):
+    if all(name.startswith(ENCODER) for name in weights):
         encoder = model.encoder_network
         assert encoder is not None
-        load_module(encoder, {n.removeprefix(_ENCODER): t for n, t in weights.items()}, where)
+        load_module(encoder, {n.removeprefix(ENCODER): t for n, t in weights.items()}, where)
     else:
         load_module(model, weights, where)

@@ -23,7 +23,7 @@ from landmark.metrics.captions import (
     score_captions,
 )
 from landmark.metrics.translation import Comparison
-from landmark.tasks.captioning.options import TESTS, CaptionOptions, EvaluateOptions
+from landmark.tasks.captioning.options import CaptionOptions, EvaluateOptions
 from landmark.tasks.captioning.pipeline import (
     TOGETHER,
     CaptioningPipeline,
@@ -34,6 +34,7 @@ from landmark.tasks.captioning.retrieval import Retrieval, rank_images
 from landmark.tasks.captioning.run import CaptioningRun
 from landmark.tasks.captioning.scene_truth import SceneTruth, judge_scenes
 from landmark.tasks.card import OpenOptions, Record, Report, Result
+from landmark.tasks.search_options import TESTS
 from landmark.tasks.searching import beam_of
 from landmark.tasks.training import load_config
 

@@ -9,9 +9,7 @@ from landmark.core import limits
 from landmark.core.configuration import settings
 from landmark.tasks.caption_options import CaptionDataOptions
 from landmark.tasks.card import PrecisionOptions
-from landmark.tasks.search_options import SearchOptions
-
-TESTS = {"bootstrap": "paired bootstrap", "randomization": "approximate randomization"}
+from landmark.tasks.search_options import TESTS, SearchOptions
 
 
 @settings

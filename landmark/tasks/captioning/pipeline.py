@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from landmark.core.errors import UserError
-from landmark.core.runtime import Precision, choose_device, derive_seed
+from landmark.core.runtime import Precision, choose_device
 from landmark.data.batch import WritingBatch
 from landmark.data.captions.pairs import collate_captions
 from landmark.data.captions.text import caption_words
@@ -22,18 +23,13 @@ from landmark.engine.run import Run
 from landmark.layers.layout import pack_linear
 from landmark.layers.packing import Packing
 from landmark.models.captioning.build import build_captioner
+from landmark.models.vision import spatial_size
 from landmark.probes.attention import observed_attention
 from landmark.tasks.captioning.engine import image_requests, torch_engine
 from landmark.tasks.captioning.options import CaptioningOpenOptions, CaptionOptions
 from landmark.tasks.captioning.run import TOKENIZER, CaptioningRun
 from landmark.tasks.card import OpenOptions, Report, precision_of, take_options
-from landmark.tasks.searching import (
-    Engine,
-    SourceRequest,
-    beam_of,
-    decoding_of,
-    sampling_config,
-)
+from landmark.tasks.searching import Engine, SourceRequest, search_or_sample
 from landmark.tasks.training import check_assets, load_config, load_weights
 
 TOGETHER = 64
@@ -231,17 +227,8 @@ class CaptioningPipeline:
         `numbers`: those of the images, which draws depend on.
         """
         requests = self._requests(pixels, options)
-        penalty, decoding = self.config.search.length_penalty, decoding_of(options)
-        if options.length_penalty is not None:
-            penalty = options.length_penalty
-        if not options.sample:
-            beam = beam_of(self.config.search.beam, options)
-            return self.engine.search(requests, beam, penalty, decoding)
-        seed = 1 if options.seed is None else options.seed
-        seeds = [derive_seed(seed, "draw", number) for number in numbers]
-        return self.engine.sample(
-            requests, seeds, options.n_best, sampling_config(options), penalty, decoding
-        )
+        labels = [(number,) for number in numbers]
+        return search_or_sample(self.engine, requests, labels, self.config.search, options)
 
     def _requests(self, pixels: Sequence[Pixels], options: CaptionOptions) -> list[SourceRequest]:
         (prefix,) = self.tokenizer.encode([options.begin])
@@ -284,11 +271,9 @@ class CaptioningPipeline:
         begin, end = self.tokenizer.begin, self.tokenizer.end
         return collate_captions(source, packing, captions, begin, end).to(self.device)
 
-    @property
+    @cached_property
     def grid(self) -> tuple[int, int]:
         """Rows and columns of the map that is looked at."""
-        from landmark.models.vision import spatial_size
-
         assert self.config.model.encoder is not None
         size = spatial_size(self.config.model.encoder)
         return size.rows, size.columns

@@ -26,6 +26,7 @@ from landmark.data.translation.vocabulary import load_subwords
 from landmark.engine.settings import resolve_epochs
 from landmark.engine.trainer import Report
 from landmark.models.captioning.build import AnyCaptionerConfig, build_captioner, with_places
+from landmark.models.captioning.captioner import ENCODER
 from landmark.models.captioning.show_attend_tell import ShowAttendTellConfig
 from landmark.objectives.captioning import CaptioningConfig, CaptioningObjective
 from landmark.optim.optimizer import Share
@@ -38,8 +39,6 @@ from landmark.tasks.fine_tuning import INITIAL, Origin
 from landmark.tasks.task import Assembly, RunConfig, Task
 
 TOKENIZER = "tokenizer.json"
-ENCODER = "encoder_network."
-"""How names of the encoder's weights begin."""
 
 
 @settings

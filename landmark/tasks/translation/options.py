@@ -9,12 +9,11 @@ from pydantic import Field, model_validator
 from landmark.core import limits
 from landmark.core.configuration import Positional, settings
 from landmark.tasks.card import ExportOptions, PrecisionOptions
-from landmark.tasks.search_options import SEARCH_TOKENS, SearchOptions
+from landmark.tasks.search_options import SEARCH_TOKENS, TESTS, SearchOptions
 
 LARGEST_JOIN = 6
 BATCH_TOKENS = 4000
 """Of pairs that are scored together, on the longer side."""
-TESTS = {"bootstrap": "paired bootstrap", "randomization": "approximate randomization"}
 
 
 @settings

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from landmark.core.errors import ItemError, UserError
-from landmark.core.runtime import Precision, choose_device, derive_seed
+from landmark.core.runtime import Precision, choose_device
 from landmark.core.storage import read_own
 from landmark.data.text_file import check_texts, is_valid
 from landmark.data.tokenizer import words_of
@@ -23,14 +23,7 @@ from landmark.engine.run import Run
 from landmark.models.translation import TranslationModel
 from landmark.probes.attention import cross_attention
 from landmark.tasks.card import OpenOptions, Report, precision_of, take_options
-from landmark.tasks.searching import (
-    Engine,
-    SourceRequest,
-    TorchEngine,
-    beam_of,
-    decoding_of,
-    sampling_config,
-)
+from landmark.tasks.searching import Engine, SourceRequest, TorchEngine, search_or_sample
 from landmark.tasks.training import check_assets, load_config, load_weights
 from landmark.tasks.translation.exported import ENGINES, load_engine
 from landmark.tasks.translation.glossary import Glossary
@@ -250,25 +243,12 @@ class TranslationPipeline:
         """The same for sentences that have a place and a number; a glossary may be read already."""
         if glossary is None and options.glossary:
             glossary = Glossary.read(options.glossary)
-        search = self.config.search
-        beam = beam_of(search.beam, options)
-        penalty = search.length_penalty
-        if options.length_penalty is not None:
-            penalty = options.length_penalty
         form = self.target_form(options.to)
         prefix, shortest = options.prefix.strip(), options.min_length
         requests = self._requests(sentences, form, prefix, glossary, shortest)
-        decoding = decoding_of(options)
+        numbers = [sentences[index].number for index in requests]
         asked = list(requests.values())
-        if options.sample:
-            seed = 1 if options.seed is None else options.seed
-            seeds = [derive_seed(seed, "draw", *sentences[index].number) for index in requests]
-            sampling = sampling_config(options)
-            hypotheses = self.engine.sample(
-                asked, seeds, options.n_best, sampling, penalty, decoding
-            )
-        else:
-            hypotheses = self.engine.search(asked, beam, penalty, decoding)
+        hypotheses = search_or_sample(self.engine, asked, numbers, self.config.search, options)
         found = dict(zip(requests, hypotheses, strict=True))
         return [
             self._result(sentence, found.get(index, [_SILENCE]), options.n_best, form)

@@ -19,6 +19,7 @@ from landmark.metrics.translation import (
     score_by_length,
 )
 from landmark.tasks.card import OpenOptions, Record, Report, Result
+from landmark.tasks.search_options import TESTS
 from landmark.tasks.searching import beam_of
 from landmark.tasks.translation.evaluation import (
     Evaluation,
@@ -29,7 +30,7 @@ from landmark.tasks.translation.evaluation import (
     split_pairs,
     translate_all,
 )
-from landmark.tasks.translation.options import TESTS, EvaluateOptions
+from landmark.tasks.translation.options import EvaluateOptions
 from landmark.tasks.translation.pipeline import (
     Sentence,
     TranslationPipeline,

@@ -122,7 +122,7 @@ def by_the_paper(model: ShowAttendTell, grid: Tensor) -> tuple[Tensor, list[Tens
 @torch.no_grad()
 def test_words_and_attention_are_those_of_the_papers_equations(kind: str) -> None:
     model, (rows, packing) = small(**KINDS[kind]), images()
-    told = model.tell(rows, packing, *packed())
+    told = model.decode(rows, packing, *packed())
     expected, looks = by_the_paper(model, packing.unpack(rows))
     torch.testing.assert_close(model.logits(told.hidden), expected, **CLOSE)
     for found, alpha in zip(told.weights, looks, strict=True):
@@ -135,7 +135,7 @@ def test_words_and_attention_are_those_of_the_papers_equations(kind: str) -> Non
 @torch.no_grad()
 def test_entropy_is_that_of_each_captions_attention() -> None:
     model, (rows, packing) = small(), images()
-    told = model.tell(rows, packing, *packed())
+    told = model.decode(rows, packing, *packed())
     _, looks = by_the_paper(model, packing.unpack(rows))
     expected = [torch.distributions.Categorical(probs=alpha).entropy().sum() for alpha in looks]
     torch.testing.assert_close(told.entropy, torch.stack(expected), **CLOSE)
